@@ -1,0 +1,44 @@
+# `make demo` and `make test` work on a fresh machine with Python 3.11 or later, make and a C compiler.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+OUT ?= demo-out
+
+.PHONY: help install demo test test-slow check bench clean
+
+help:
+	@echo "make demo       install, release the shipped table privately, write a report"
+	@echo "make test       install, run every check and test"
+	@echo "make test-slow  the long tests too"
+	@echo "make check      formatting, lint, types, import contracts"
+	@echo "make bench      benchmarks against peers; writes bench-out/"
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Equipoise needs Python 3.11 or later")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pandas,polars,postgres,bench,dev]'
+	touch $@
+
+install: $(STAMP)
+
+demo: install
+	$(BIN)/python examples/demo.py $(OUT)
+
+check: install
+	$(BIN)/ruff format --check src tests examples
+	$(BIN)/ruff check src tests examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" --doctest-modules
+
+test-slow: check
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --doctest-modules
+
+bench: install
+	$(BIN)/python -m equipoise.bench.counting --out bench-out
+
+clean:
+	rm -rf $(VENV) $(OUT) bench-out

@@ -1,0 +1,1 @@
+"""Private synthetic data and private answers from a sensitive table."""

@@ -1,0 +1,97 @@
+"""The types of the public side: what players exchange, and what a data player is.
+
+Nothing here can hold a private value. The private side's counterparts (`Private`, `Gate`, `QueryPlayer`) live in
+`equipoise.privacy` and `equipoise.game`, which the public side never imports (import contracts, pyproject.toml).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Codes", "DataPlayer", "Distribution", "FloatArray", "IntArray", "Move", "Progress", "code_type", "silent"]
+
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+Codes: TypeAlias = NDArray[Any]
+"""Encoded rows: an unsigned integer array of shape (num_columns, num_rows); `codes[c]` is column c."""
+
+
+class Move(NamedTuple):
+    """A query player's move: already private, so free to store, publish and reuse.
+
+    Attributes:
+        ids: Which queries of the workload: one cell, K cells, or all cells of a marginal.
+        signs: +1 where the truth looked larger than what was played, -1 where smaller, 0 where not said.
+        values: Noisy counts (out of n records) of those queries, when the algorithm measures; else None.
+        stddev: Standard deviation of each value, in counts; 0.0 when nothing was measured.
+    """
+
+    ids: IntArray
+    signs: IntArray
+    values: IntArray | None
+    stddev: float
+
+
+class Distribution(Protocol):
+    """What a data player plays: a probability distribution over the domain."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of values of each column."""
+        ...
+
+    def marginal(self, columns: tuple[int, ...]) -> FloatArray:
+        """Probabilities of the cells of a marginal: one axis a column, in the order given."""
+        ...
+
+    def sample(self, rng: np.random.Generator, num_rows: int) -> Codes:
+        """Rows drawn from the distribution."""
+        ...
+
+
+State = TypeVar("State")
+
+
+class DataPlayer(Protocol[State]):
+    """Repairs the synthetic data. Post-processing: sees moves, never the truth."""
+
+    def init(self, rng: np.random.Generator) -> State:
+        """The state before the first move."""
+        ...
+
+    def step(self, rng: np.random.Generator, state: State, moves: Sequence[Move]) -> State:
+        """The state after the newest of `moves` (all moves so far, oldest first)."""
+        ...
+
+    def play(self, state: State) -> Distribution:
+        """The distribution this state stands for."""
+        ...
+
+
+class Progress(Protocol):
+    """What long work reports, in public quantities only: `progress(done, total)`."""
+
+    def __call__(self, done: int, total: int) -> None:
+        """`done` of `total` units of work are finished."""
+        ...
+
+
+def silent(done: int, total: int) -> None:
+    """The `Progress` that shows nothing."""
+
+
+def code_type(size: int) -> type[np.unsignedinteger[Any]]:
+    """The smallest unsigned integer type that holds codes 0..size-1.
+
+    Example:
+        >>> code_type(256).__name__, code_type(257).__name__
+        ('uint8', 'uint16')
+    """
+    for candidate in (np.uint8, np.uint16):
+        if size <= np.iinfo(candidate).max + 1:
+            return candidate
+    return np.uint32
