@@ -52,6 +52,10 @@ class Distribution(Protocol):
         """Rows drawn from the distribution."""
         ...
 
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The distribution as named arrays, to be stored; `data.distributions.from_arrays` is the inverse."""
+        ...
+
 
 State = TypeVar("State")
 

@@ -1,0 +1,44 @@
+"""One file a paper's algorithm; this is the list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from equipoise.algorithms.algorithm import Algorithm, Forecast, Plan, Players, Setting
+from equipoise.algorithms.mwem import Mwem
+from equipoise.algorithms.pep import Pep
+from equipoise.errors import SettingError
+
+__all__ = ["ALGORITHMS", "Algorithm", "Forecast", "Plan", "Players", "Setting", "create"]
+
+ALGORITHMS: tuple[type[Any], ...] = (Mwem, Pep)
+"""Every algorithm, in the order in which `equipoise methods` shows them."""
+
+
+def create(name: str, options: Mapping[str, Any] | None = None) -> Algorithm:
+    """An algorithm by its name, with options as values or as text.
+
+    Example:
+        >>> create("pep", {"num_rounds": "40"}).num_rounds
+        40
+
+    Raises:
+        SettingError: there is no such algorithm or option, or a value does not fit.
+    """
+    classes = {cls.name: cls for cls in ALGORITHMS}
+    if name not in classes:
+        raise SettingError(f"there is no method {name!r}; the methods are {', '.join(classes)}")
+    known = [field.name for field in fields(classes[name])]
+    for option in options or {}:
+        if option not in known:
+            raise SettingError(f"{name} has no option {option!r}; its options are {', '.join(known)}")
+    try:
+        algorithm: Algorithm = TypeAdapter(classes[name]).validate_python(dict(options or {}))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise SettingError(f"{name}: option {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    return algorithm

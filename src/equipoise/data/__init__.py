@@ -1,0 +1,1 @@
+"""Tables and their public description: domain, columns, schema, reading, drafting, writing, distributions."""

@@ -1,0 +1,166 @@
+"""What an algorithm is: public settings in, a plan out; then a pair of players for the game."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol
+
+from equipoise.core import DataPlayer
+from equipoise.errors import CapacityError, SettingError
+from equipoise.game.error_bars import SelectionEvidence
+from equipoise.privacy import accountant, events
+from equipoise.privacy.accountant import Cost
+from equipoise.privacy.events import Event, Group
+from equipoise.queries.workload import Workload
+from equipoise.query_players.player import QueryPlayer
+
+__all__ = ["Algorithm", "Forecast", "Players", "Plan", "Setting", "price", "require_memory", "resolved"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that a plan may depend on. Every field is public; nothing here was read from the private rows.
+
+    Attributes:
+        rho: Budget in zCDP of the whole release for one unit, or None for a pure release.
+        epsilon: Pure budget of the whole release, or None for a zCDP release.
+        rows_per_unit: Records that belong to one protected unit (group privacy).
+        memory_limit: Bytes that the game may use.
+    """
+
+    workload: Workload
+    num_rows: int
+    rho: Fraction | None
+    epsilon: Fraction | None
+    rows_per_unit: int
+    memory_limit: int
+
+    @property
+    def rho_per_record(self) -> Fraction:
+        """The zCDP budget of one record: group privacy multiplies rho by the square of the group's size."""
+        if self.rho is None:
+            raise SettingError("this method has no pure variant; drop --pure")
+        return self.rho / self.rows_per_unit**2
+
+    @property
+    def epsilon_per_record(self) -> Fraction:
+        """The pure budget of one record."""
+        if self.epsilon is None:
+            raise SettingError("this mode needs a pure budget; add --pure")
+        return self.epsilon / self.rows_per_unit
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What can be said of the error before any data is touched, as fractions of the number of rows.
+
+    Attributes:
+        measurement_stddev: Noise of one measured answer.
+        selection_resolution: Errors below this are likely to be missed by the selection.
+        bound: An upper bound on the largest error that holds with probability 0.95, when there is one.
+    """
+
+    measurement_stddev: float
+    selection_resolution: float
+    bound: float | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a run will do and cost, fixed before any data is touched.
+
+    Attributes:
+        method: The algorithm's name.
+        options: Its options, with every default resolved; public and recorded.
+        num_rounds: Rounds of the game.
+        events: What the whole run will be charged: (event, how many times).
+        pure: Whether the budget is a pure one.
+        memory_bytes: Memory that the game needs.
+        forecast: Expected error.
+    """
+
+    method: str
+    options: dict[str, Any]
+    num_rounds: int
+    events: tuple[tuple[Event, int], ...]
+    pure: bool
+    memory_bytes: int
+    forecast: Forecast
+
+    @property
+    def cost(self) -> Cost:
+        """The price of the whole run."""
+        return accountant.total(self.events)
+
+    @property
+    def reserve(self) -> Cost:
+        """What the ledger reserves: the price, in the plan's currency."""
+        return self.cost if self.pure else Cost(self.cost.rho, None, self.cost.delta)
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as recorded in the ledger."""
+        return {
+            "method": self.method,
+            "options": self.options,
+            "num_rounds": self.num_rounds,
+            "events": [{"event": events.to_json(event), "times": times} for event, times in self.events],
+            "pure": self.pure,
+        }
+
+
+@dataclass(frozen=True)
+class Players:
+    """The two players of a game, and what the query player's parameters say of the error."""
+
+    query_player: QueryPlayer[Any]
+    data_player: DataPlayer[Any]
+    evidence: SelectionEvidence | None = None
+
+
+class Algorithm(Protocol):
+    """A paper's algorithm: a frozen dataclass whose fields are its options."""
+
+    name: ClassVar[str]
+    """The paper's name in snake case."""
+    title: ClassVar[str]
+    """One line: what it is."""
+    citations: ClassVar[tuple[str, ...]]
+    """Keys into docs/references.bib."""
+    guarantee: ClassVar[str]
+    """Its privacy cost, in words."""
+    when: ClassVar[str]
+    """When to use it."""
+
+    def plan(self, setting: Setting) -> Plan:
+        """Every parameter, event and byte, from public settings only."""
+        ...
+
+    def players(self, setting: Setting, plan: Plan) -> Players:
+        """The two players."""
+        ...
+
+
+def price(event: Event, rows_per_unit: int) -> Event:
+    """The event as the gate will charge it."""
+    return Group(event, rows_per_unit) if rows_per_unit > 1 and not isinstance(event, Group) else event
+
+
+def resolved(algorithm: Any, **chosen: Any) -> dict[str, Any]:
+    """An algorithm's options with the defaults that were worked out filled in; fractions as text."""
+    values = {item.name: getattr(algorithm, item.name) for item in fields(algorithm)} | chosen
+    return {name: str(value) if isinstance(value, Fraction) else value for name, value in values.items()}
+
+
+def require_memory(needed: int, setting: Setting, method: str) -> None:
+    """Refuse, before anything is done, what would not fit the memory limit.
+
+    Raises:
+        CapacityError: it names what would serve.
+    """
+    if needed > setting.memory_limit:
+        cells = setting.workload.domain.num_cells
+        raise CapacityError(
+            f"{method} keeps all {cells:.3g} cells of the domain in memory: about {needed / 2**30:.3g} GiB, and the limit is"
+            f" {setting.memory_limit / 2**30:.3g} GiB. Release fewer columns (--columns), use coarser bins, or raise --memory."
+        )

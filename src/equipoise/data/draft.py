@@ -1,0 +1,133 @@
+"""Draft a schema from a table, for a person to check.
+
+A draft looks at the data without any protection. It is a convenience for someone who may see the table, and everything
+in it that came from the table is marked, so that a release refuses it until it is confirmed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import tomlkit
+from tomlkit.items import Table as Section
+
+from equipoise.data.inference import Guess, guess
+from equipoise.data.sources import Source, open_source
+from equipoise.errors import DataError
+
+__all__ = ["draft"]
+
+_HEADER = """\
+Schema of a table, drafted from the table itself. Check it before anything is released.
+
+Whatever a schema says is public. The category lists and bounds below were read from the data, without any protection,
+so they are outside the privacy guarantee: a rare category or an extreme value can give a person away. Replace them by
+what you know without looking (a code book, a law, common sense), then set confirmed = true column by column.
+"""
+
+_KEYS = """\
+[columns.<name>] sections: type = "categorical" | "ordinal" | "boolean" | "integer" | "real" | "date"
+  values = [...]           categorical, ordinal (lowest first);  other = "..." takes what is not listed (categorical)
+  min, max, bins | edges   integer, real, date;  a value outside: out_of_bounds = "refuse" | "clip" | "bucket"
+  nullable = true          cells may be missing;  missing = ["NA", "?"] lists texts that mean it
+  decimals = 2             real: places that synthetic values have
+"""
+
+
+def draft(source: Any, *, name: str | None = None) -> str:
+    """The text of a schema file for a table: TOML with comments, `confirmed = false` where the data was looked at.
+
+    Args:
+        source: A path, data frame or Arrow table, as for `table.read`.
+        name: The table's name; the file's by default.
+
+    Raises:
+        DataError: The table cannot be read or has no rows.
+
+    Example:
+        >>> print(draft(pa.table({"sex": ["F", "M", "F"]}), name="people").split("[columns.sex]")[1].strip())
+        type = "categorical"
+        values = ["F", "M"]  # values read from the data
+        confirmed = false
+    """
+    opened = open_source(source)
+    if len(set(opened.names)) != len(opened.names):
+        raise DataError("two columns of the table have the same name; rename one")
+    if next(opened.batches(opened.names[:1], 1), None) is None:
+        raise DataError("the table has no rows")
+    guesses = {column: guess(column, _whole_column(opened, column)) for column in opened.names}
+    if all(found.kind is None for found in guesses.values()):
+        raise DataError("no column of the table can be released: all are empty, identifiers or free text")
+    if name is None:
+        name = Path(source).name.split(".")[0] if isinstance(source, (str, Path)) else "table"
+    return tomlkit.dumps(_document(name, guesses))
+
+
+def _whole_column(source: Source, column: str) -> Any:
+    """One column at a time: memory is bounded by the widest."""
+    return pa.chunked_array([batch.column(0) for batch in source.batches([column], 2**20)])
+
+
+def _document(name: str, guesses: dict[str, Guess]) -> tomlkit.TOMLDocument:
+    document = tomlkit.document()
+    _comment(document, _HEADER)
+    document.add(tomlkit.nl())
+    document.add("table", _table(name, guesses))
+    document.add("privacy", _privacy(name))
+    _comment(document, _KEYS)
+    columns = tomlkit.table(is_super_table=True)
+    for column, found in guesses.items():
+        if found.kind is not None:
+            columns.add(column, _column(found))
+    document.add("columns", columns)
+    return document
+
+
+def _table(name: str, guesses: dict[str, Guess]) -> Section:
+    table = tomlkit.table()
+    table.add("name", name)
+    for column, found in guesses.items():
+        if found.identifies:
+            line = tomlkit.dumps({"unit": column}).strip()
+            table.add(tomlkit.comment(f"{line}  # candidate: {found.reason}; rows of one unit are protected together"))
+    table.add(tomlkit.comment("rows_per_unit = 1  # at most this many rows of a unit are used, chosen at random"))
+    dropped = tomlkit.array()
+    for column, found in guesses.items():
+        if found.kind is None:
+            dropped.add_line(column, comment=found.reason)
+    if dropped:
+        dropped.add_line(indent="")
+        table.add(tomlkit.comment("Never read:"))
+        table.add("drop", dropped)
+    table.add(tomlkit.nl())
+    return table
+
+
+def _privacy(name: str) -> Section:
+    privacy = tomlkit.table()
+    privacy.add(tomlkit.comment("epsilon = 1.0  # total for this table, over all releases: yours to decide"))
+    privacy.add(tomlkit.comment("delta = 1e-9"))
+    privacy.add("ledger", f"{name}.ledger.sqlite")
+    privacy["ledger"].comment("where spending is recorded; a postgresql:// address works too")
+    privacy.add(tomlkit.nl())
+    return privacy
+
+
+def _column(found: Guess) -> Section:
+    column = tomlkit.table()
+    column.add("type", found.kind)
+    for position, (key, value) in enumerate(found.keys.items()):
+        column.add(key, value)
+        if position == 0 and found.reason:
+            column[key].comment(found.reason)
+    if found.reason:
+        column.add("confirmed", False)
+    column.add(tomlkit.nl())
+    return column
+
+
+def _comment(document: tomlkit.TOMLDocument, text: str) -> None:
+    for line in text.splitlines():
+        document.add(tomlkit.comment(line) if line else tomlkit.nl())

@@ -1,0 +1,190 @@
+"""The schema: what is public about a table, declared before anyone looks at it.
+
+Read from a TOML file (`load`), from a `{"column": size}` JSON file (`from_domain`), or from what a release folder
+keeps (`Schema.from_json`). Nothing in a schema may come from the data unless a person confirms it: bounds and category
+lists read from the data are marked `confirmed = false`, and a release refuses them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from equipoise.data.columns import Column
+from equipoise.data.domain import Domain
+from equipoise.data.schema_file import parse, read_json, read_toml
+from equipoise.errors import SchemaError, SettingError
+
+__all__ = ["Schema", "from_domain", "load"]
+
+_FORMAT = 1
+"""Version of the JSON form; raise it when an old release folder could no longer be read."""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What is public about a table.
+
+    Attributes:
+        name: The table's name.
+        columns: The columns that can be released, in order.
+        unit: The column that says whose row it is; rows of one unit are protected together. None: each row by itself.
+        rows_per_unit: At most this many rows of a unit are kept.
+        epsilon: Total privacy budget of the table over all releases, when the schema sets one.
+        delta: The delta that goes with it.
+        ledger: Where its spending is recorded: a path, already joined to the schema file's folder, or a database URL.
+        dropped: Columns that are never read, as declared.
+        path: The schema file, when there is one.
+
+    Example:
+        >>> from equipoise.data.whole import Codes
+        >>> schema = Schema("people", (Codes(name="sex", size=2), Codes(name="age", size=10)))
+        >>> schema.domain, schema.select(["age"]).domain.sizes
+        (Domain(columns=('sex', 'age'), sizes=(2, 10)), (10,))
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    unit: str | None = None
+    rows_per_unit: int = 1
+    epsilon: float | None = None
+    delta: float | None = None
+    ledger: str | None = None
+    dropped: tuple[str, ...] = ()
+    path: Path | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        if not names:
+            raise SchemaError("the schema has no columns; declare at least one as [columns.<name>]")
+        if len(set(names)) != len(names):
+            raise SchemaError("the schema names a column twice")
+        if self.unit in names:
+            raise SchemaError(f"column {self.unit!r}: it is the privacy unit, so it cannot be released; remove it")
+        for name in self.dropped:
+            if name in names:
+                raise SchemaError(f"column {name!r}: it is declared and listed in `drop`; remove one of the two")
+        if self.unit is None and self.rows_per_unit != 1:
+            raise SchemaError("`rows_per_unit` needs `unit`, the column that says whose row it is")
+
+    @cached_property
+    def domain(self) -> Domain:
+        """Column names and sizes."""
+        return Domain(tuple(c.name for c in self.columns), tuple(c.size for c in self.columns))
+
+    def column(self, name: str) -> Column:
+        """The column of that name.
+
+        Raises:
+            SettingError: There is none.
+        """
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise SettingError(f"there is no column {name!r}; the columns are {', '.join(self.domain.columns)}")
+
+    def select(self, names: Iterable[str]) -> Schema:
+        """The schema with only these columns, in the order given.
+
+        Raises:
+            SettingError: A name is unknown or repeated, or there is none.
+        """
+        chosen = [names] if isinstance(names, str) else list(names)
+        if not chosen or len(set(chosen)) != len(chosen):
+            raise SettingError("name at least one column, and each only once")
+        return replace(self, columns=tuple(self.column(name) for name in chosen))
+
+    @property
+    def unconfirmed(self) -> tuple[str, ...]:
+        """Columns whose bounds or categories were read from the data and not confirmed since."""
+        return tuple(column.name for column in self.columns if not column.confirmed)
+
+    def to_json(self) -> str:
+        """The schema as one canonical JSON text: all that decoding and answering need, and all of it public.
+
+        The ledger's address is left out: it may carry a password, and means nothing elsewhere.
+        """
+        content = {
+            "format": _FORMAT,
+            "table": {"name": self.name, "unit": self.unit, "rows_per_unit": self.rows_per_unit, "drop": self.dropped},
+            "privacy": {"epsilon": self.epsilon, "delta": self.delta},
+            "columns": [
+                {**column.model_dump(mode="json", by_alias=True, exclude_defaults=True), "type": column.kind}
+                for column in self.columns
+            ],
+        }
+        return json.dumps(content, sort_keys=True, ensure_ascii=False, indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Schema:
+        """The inverse of `to_json`.
+
+        Raises:
+            SchemaError: The text is not one that `to_json` wrote.
+        """
+        try:
+            content = json.loads(text)
+        except ValueError:
+            content = None
+        if not isinstance(content, dict) or content.pop("format", None) != _FORMAT:
+            raise SchemaError("the stored schema is not JSON of a format this version reads")
+        columns = content.get("columns")
+        if not isinstance(columns, list) or not all(isinstance(c, dict) and "name" in c for c in columns):
+            raise SchemaError("the stored schema has no list of columns")
+        named = {column["name"]: {k: v for k, v in column.items() if k != "name"} for column in columns}
+        return _build({**content, "columns": named}, "table")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the JSON form: equal for two schemas exactly when they say the same in public."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+
+def load(path: str | Path) -> Schema:
+    """Read a schema file (TOML).
+
+    Args:
+        path: The file. Its name, without ending, is the table's name unless `[table] name` says otherwise.
+
+    Raises:
+        SchemaError: It is missing, does not parse, or contradicts itself; names the column and the rule.
+    """
+    path = Path(path)
+    schema = _build(read_toml(path), path.stem)
+    ledger = schema.ledger
+    if ledger is not None and "://" not in ledger:
+        ledger = str(path.parent / ledger)
+    return replace(schema, ledger=ledger, path=path)
+
+
+def from_domain(path: str | Path) -> Schema:
+    """A schema of ready-made codes from a JSON file `{"column": size, ...}`.
+
+    Raises:
+        SchemaError: The file is missing or not of that form.
+    """
+    path = Path(path)
+    columns = {name: {"type": "codes", "size": size} for name, size in read_json(path).items()}
+    return replace(
+        _build({"columns": columns}, path.name.removesuffix(".json").removesuffix(".domain")),
+        path=path,
+    )
+
+
+def _build(content: dict[str, Any], default_name: str) -> Schema:
+    table, privacy, columns = parse(content)
+    return Schema(
+        name=table.name or default_name,
+        columns=columns,
+        unit=table.unit,
+        rows_per_unit=table.rows_per_unit,
+        epsilon=privacy.epsilon,
+        delta=privacy.delta,
+        ledger=privacy.ledger,
+        dropped=table.drop,
+    )

@@ -1,0 +1,129 @@
+"""The model that multiplicative weights and entropy projection share: D(x) ∝ exp(Σ λ_i q_i(x)).
+
+Both players start from the uniform distribution and only ever multiply the weight of the records that satisfy a
+measured query, so what they play is the log-linear model of the measured queries, and its coefficients λ say it
+all. The weights of the whole domain are kept beside them, because that makes a step cost no more than the cells of
+one query; `rebuild` recomputes them from λ in log space, so that neither rounding errors nor underflow pile up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numba
+import numpy as np
+
+from equipoise.core import FloatArray, IntArray
+from equipoise.data.distributions import Histogram
+from equipoise.data_players.regions import Regions, add_to, region_of, scale, sum_over
+from equipoise.queries.query import Query
+
+__all__ = ["LogLinear", "tilt"]
+
+
+class LogLinear:
+    """A distribution over the whole domain, tilted by queries. Its methods change it in place.
+
+    Attributes:
+        shape: Number of values of each column.
+        regions: The cells of each query, in the order the queries came.
+        coefficients: λ, one a query.
+        weights: Unnormalised probabilities of all cells, flat.
+        total: Their sum, up to rounding errors since the last `rebuild`; an array of one number, so that compiled
+            loops can change it.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        num_cells = math.prod(shape)
+        self.shape = shape
+        self.regions = Regions.empty()
+        self.coefficients: FloatArray = np.zeros(0)
+        self.weights: FloatArray = np.full(num_cells, 1.0 / num_cells)
+        self.total: FloatArray = np.ones(1)
+
+    @property
+    def num_queries(self) -> int:
+        """How many queries tilt the model."""
+        return len(self.coefficients)
+
+    def include(self, queries: Sequence[Query]) -> None:
+        """Add queries, with coefficient 0: the distribution stays as it is."""
+        self.regions = self.regions.extended([region_of(query, self.shape) for query in queries])
+        self.coefficients = np.concatenate([self.coefficients, np.zeros(len(queries))])
+
+    def answers(self) -> FloatArray:
+        """The distribution's answers to all its queries."""
+        return _sums(self.weights, *self.regions) / self.total[0]
+
+    def answer(self, i: int) -> float:
+        """The distribution's answer to query i."""
+        return float(_sum(self.weights, i, *self.regions) / self.total[0])
+
+    def tilt(self, i: int, step: float) -> None:
+        """Multiply the probability of the cells of query i by exp(step), and normalise."""
+        self.coefficients[i] += step
+        tilt(self.weights, self.total, i, step, *self.regions)
+
+    def rebuild(self) -> None:
+        """Recompute the weights from the coefficients."""
+        _log_weights(self.weights, self.coefficients, *self.regions)
+        self.weights -= self.weights.max()
+        np.exp(self.weights, out=self.weights)
+        self.weights /= self.weights.sum()
+        self.total[0] = self.weights.sum()
+
+    def histogram(self) -> Histogram:
+        """The distribution; a copy, which later changes of the model leave alone."""
+        return Histogram((self.weights / self.weights.sum()).reshape(self.shape))
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _sum(
+    weights: FloatArray, i: int, bases: IntArray, starts: IntArray, axes: IntArray, listed: IntArray
+) -> float:
+    return sum_over(weights, bases[i], axes[starts[i] : starts[i + 1]], listed)  # type: ignore[no-any-return]
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _sums(
+    weights: FloatArray, bases: IntArray, starts: IntArray, axes: IntArray, listed: IntArray
+) -> FloatArray:
+    sums = np.empty(len(bases))
+    for i in range(len(bases)):
+        sums[i] = sum_over(weights, bases[i], axes[starts[i] : starts[i + 1]], listed)
+    return sums
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def tilt(
+    weights: FloatArray,
+    total: FloatArray,
+    i: int,
+    step: float,
+    bases: IntArray,
+    starts: IntArray,
+    axes: IntArray,
+    listed: IntArray,
+) -> None:
+    """Multiply the weights of query i's cells by exp(step) and keep the total right; for compiled loops."""
+    region = axes[starts[i] : starts[i + 1]]
+    total[0] += sum_over(weights, bases[i], region, listed) * math.expm1(step)
+    scale(weights, bases[i], region, listed, math.exp(step))
+    if not 1e-100 < total[0] < 1e100:
+        weights /= total[0]
+        total[0] = weights.sum()
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _log_weights(
+    weights: FloatArray,
+    coefficients: FloatArray,
+    bases: IntArray,
+    starts: IntArray,
+    axes: IntArray,
+    listed: IntArray,
+) -> None:
+    weights[:] = 0.0
+    for i in range(len(coefficients)):
+        add_to(weights, bases[i], axes[starts[i] : starts[i + 1]], listed, coefficients[i])

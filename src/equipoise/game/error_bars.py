@@ -1,0 +1,82 @@
+"""Error bars that the game gives away: bounds on every query's error, from public quantities, at no cost.
+
+The last selection is evidence about all queries at once. The exponential mechanism picks a query whose error is within
+(2/epsilon) log(|Q|/beta) counts of the largest (mcsherry2007mechanism, Theorem 6), and the picked error is known up to the noise of its measurement; so no
+query that could have been picked was further off. The last repair moved each answer by a known amount, which is added.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from equipoise.core import FloatArray, Move
+from equipoise.game.loop import Outcome
+from equipoise.queries.workload import Workload
+
+__all__ = ["SelectionEvidence", "error_bars"]
+
+FAILURE = 0.05
+"""All bars hold together with probability 1 - FAILURE: two fifths for the selection, three fifths for the measurements."""
+
+
+@dataclass(frozen=True)
+class SelectionEvidence:
+    """What the bounds need to know of the query player: public parameters."""
+
+    epsilon: Fraction
+    repeats: bool
+    gaussian: bool
+    """Whether the measurements' noise is Gaussian (else Laplace)."""
+
+
+def _reach(evidence: SelectionEvidence, stddev: float, num_measured: int) -> float:
+    """A bound on the noise of all measurements at once, in counts, that fails with probability at most 3/5 FAILURE.
+
+    Guarantees:
+        Discrete Gaussian noise is sub-Gaussian with its own parameter (canonne2020discrete, Corollary 17 in v4): Pr[|noise| > t s]
+        <= 2 exp(-t^2/2). Laplace noise of scale b has Pr[|noise| > t b] <= exp(-t), and stddev >= sqrt(2) b - 1.
+    """
+    failure = 0.6 * FAILURE / max(1, num_measured)
+    if evidence.gaussian:
+        return stddev * math.sqrt(2 * math.log(2 / failure))
+    return (stddev + 1) / math.sqrt(2) * math.log(1 / failure) + 1
+
+
+def error_bars(outcome: Outcome, workload: Workload, num_rows: int, evidence: SelectionEvidence) -> FloatArray | None:
+    """Half-widths, one a query, that hold for the model's answers simultaneously with probability 0.95; None without rounds.
+
+    Guarantees:
+        With probability at least 1 - FAILURE over the mechanisms' noise, |q(model) - q(table)| is at most the bar of q for
+        every query of the workload. Uses moves and played answers only: post-processing.
+    """
+    if outcome.last_played is None:
+        return None
+    final = workload.on(outcome.distribution)
+    before = outcome.last_played.answers
+    last = outcome.moves[-1]
+    num_measured = sum(len(move.ids) for move in outcome.moves)
+    weights = workload.weights().astype(np.float64)
+    picked = int(last.ids[0])
+    slack = 2 * weights.max(initial=1.0) / float(evidence.epsilon) * math.log(workload.num_queries / (0.4 * FAILURE))
+    seen = _measured(last)[0] - num_rows * before[picked]
+    worst = weights[picked] * (abs(seen) + _reach(evidence, last.stddev, num_measured)) + slack
+    bars = worst / weights / num_rows + np.abs(final - before)
+    for move in outcome.moves:
+        direct = (
+            np.abs(_measured(move) / num_rows - final[move.ids])
+            + _reach(evidence, move.stddev, num_measured) / num_rows
+        )
+        # A query that may not be picked again was not among the candidates of the last selection, unless it was just picked.
+        usable = evidence.repeats or move is last
+        bars[move.ids] = np.minimum(bars[move.ids], direct) if usable else direct
+    return np.minimum(bars, 1.0)
+
+
+def _measured(move: Move) -> FloatArray:
+    if move.values is None:
+        raise ValueError("error bars need measured moves")
+    return move.values.astype(np.float64)

@@ -1,0 +1,101 @@
+"""The gate: debit, draw, store, in one transaction; only a committed move is ever seen by anyone else.
+
+Killed before the commit: nothing was released and nothing is owed. Killed after: the move is in the ledger and the game
+goes on from it. That makes every answer exactly-once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from equipoise.core import Move
+from equipoise.errors import BudgetError
+from equipoise.privacy.accountant import Cost, cost
+from equipoise.privacy.events import Event, Group
+from equipoise.privacy.noise import ExactNoise, Noise
+
+__all__ = ["Book", "Gate", "Turn", "within"]
+
+
+class Book(Protocol):
+    """Where a gate writes: an open run of a ledger."""
+
+    rows_per_unit: int
+    reserved: Cost
+
+    def moves(self) -> list[Move]:
+        """Committed moves, oldest first."""
+        ...
+
+    def record(self, number: int, draw: Callable[[Callable[[Event, Cost], None], Cost], Move]) -> Move:
+        """In one transaction: call `draw(charge, spent)`, store what it charged and the move it returns.
+
+        `spent` is what the run has been charged so far. If move `number` is already stored, returns that one and
+        draws nothing.
+        """
+        ...
+
+
+def within(spent: Cost, reserved: Cost) -> bool:
+    """Whether a cost fits a reservation, in the reservation's currency (pure epsilon when it is a pure one)."""
+    if reserved.epsilon is not None:
+        return spent.epsilon is not None and spent.epsilon <= reserved.epsilon
+    return spent.rho <= reserved.rho and spent.delta <= reserved.delta
+
+
+@dataclass
+class Turn:
+    """One move in the making. Mechanisms debit it before they open a count."""
+
+    noise: Noise
+    rows_per_unit: int
+    reserved: Cost
+    spent: Cost
+    charge: Callable[[Event, Cost], None]
+
+    def debit(self, event: Event) -> None:
+        """Charge an event to the run.
+
+        Guarantees:
+            Raises `BudgetError` before anything is looked at when the run's reservation does not cover the event;
+            the test compares exact fractions and uses public quantities only (a zCDP filter, MECHANISMS 2).
+        """
+        charged: Event = event
+        if self.rows_per_unit > 1 and not isinstance(event, Group):
+            charged = Group(event, self.rows_per_unit)
+        price = cost(charged)
+        after = self.spent + price
+        if not within(after, self.reserved):
+            raise BudgetError("the run asked for more than it reserved; nothing further was released")
+        self.charge(charged, price)
+        self.spent = after
+
+
+class Gate:
+    """The only way from the truth to a move.
+
+    Example:
+        A query player's step calls `gate.play(lambda turn: ...)`, and inside it the mechanisms: `select(turn, ...)`.
+    """
+
+    def __init__(self, book: Book, *, noise: Noise | None = None) -> None:
+        self._book = book
+        self._noise = ExactNoise() if noise is None else noise
+        self._moves = book.moves()
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """Every committed move of this run, oldest first."""
+        return tuple(self._moves)
+
+    def play(self, draw: Callable[[Turn], Move]) -> Move:
+        """Make the next move: debit, draw and store it in one transaction, then return it."""
+
+        def within_transaction(charge: Callable[[Event, Cost], None], spent: Cost) -> Move:
+            return draw(Turn(self._noise, self._book.rows_per_unit, self._book.reserved, spent, charge))
+
+        move = self._book.record(len(self._moves), within_transaction)
+        self._moves.append(move)
+        return move

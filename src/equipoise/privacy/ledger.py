@@ -1,0 +1,267 @@
+"""The ledger: what a table's releases have spent, exactly, and what is left.
+
+An account is one table with one declared total. A run reserves its whole plan before any data is touched, so a
+release that has begun can always finish and two at once can never overspend; its moves then turn reservation into
+spending, and finishing (or closing) it gives the rest back. Entries are chained by hash: `verify` recomputes
+everything from the events.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from equipoise.errors import BudgetError, LedgerError
+from equipoise.privacy import accountant, events, store
+from equipoise.privacy.accountant import Cost
+from equipoise.privacy.run import Run, append, canonical, cost_from_text, cost_to_text, now
+
+__all__ = ["Account", "Ledger", "fits"]
+
+
+class Ledger:
+    """A store of accounts, at a path (SQLite) or a URL (PostgreSQL)."""
+
+    def __init__(self, location: str | Path) -> None:
+        self.location = str(location)
+        self.engine = store.connect(location)
+
+    def account(self, name: str, *, epsilon: float | None, delta: float | None, rows_per_unit: int = 1) -> Account:
+        """The account of a table, made on first use.
+
+        Raises:
+            LedgerError: the account exists with another total or another number of rows a unit.
+        """
+        declared = {"epsilon": _text(epsilon), "delta": _text(delta), "rows_per_unit": rows_per_unit}
+        for _ in range(2):
+            try:
+                with store.write(self.engine) as connection:
+                    row = connection.execute(
+                        sa.select(store.accounts).where(store.accounts.c.name == name)
+                    ).one_or_none()
+                    if row is None:
+                        values = {"name": name, "created": now(), **declared}
+                        key = connection.execute(sa.insert(store.accounts).values(**values)).inserted_primary_key
+                        assert key is not None
+                        append(connection, key[0], None, {"what": "account", "name": name, **declared})
+                        return Account(self.engine, key[0])
+                    stored = {"epsilon": row.epsilon, "delta": row.delta, "rows_per_unit": row.rows_per_unit}
+                    if stored != declared:
+                        raise LedgerError(_changed(name, stored, declared))
+                    return Account(self.engine, row.id)
+            except LedgerError as error:
+                if not isinstance(error.__cause__, sa.exc.IntegrityError):
+                    raise
+        raise LedgerError(f"the account {name} could not be made")
+
+    def existing(self, name: str) -> Account | None:
+        """The account of a table if it is there; never makes one."""
+        with store.read(self.engine) as connection:
+            key = connection.execute(sa.select(store.accounts.c.id).where(store.accounts.c.name == name)).scalar()
+        return None if key is None else Account(self.engine, key)
+
+
+def _text(value: float | None) -> str | None:
+    return None if value is None else repr(float(value))
+
+
+def _changed(name: str, stored: dict[str, Any], declared: dict[str, Any]) -> str:
+    parts = [f"{key} {stored[key]} (schema: {declared[key]})" for key in stored if stored[key] != declared[key]]
+    return (
+        f"the ledger knows the table {name} with another {', '.join(parts)}; restore the schema, or record the new"
+        " total with `equipoise ledger SCHEMA --change-total`"
+    )
+
+
+class Account:
+    """One table's spending."""
+
+    def __init__(self, engine: sa.Engine, key: int) -> None:
+        self._engine = engine
+        self._key = key
+
+    def _row(self, connection: sa.Connection) -> Any:
+        return connection.execute(sa.select(store.accounts).where(store.accounts.c.id == self._key)).one()
+
+    @property
+    def declared(self) -> tuple[float | None, float | None, int]:
+        """Total epsilon and delta (None: none declared) and rows per unit."""
+        with store.read(self._engine) as connection:
+            row = self._row(connection)
+        return (
+            None if row.epsilon is None else float(row.epsilon),
+            None if row.delta is None else float(row.delta),
+            row.rows_per_unit,
+        )
+
+    def _held(self, connection: sa.Connection) -> Cost:
+        table = store.runs
+        held = Cost()
+        for row in connection.execute(
+            sa.select(table.c.status, table.c.reserved, table.c.spent).where(table.c.account == self._key)
+        ):
+            held = held + cost_from_text(row.reserved if row.status == "open" else row.spent)
+        return held
+
+    def held(self) -> Cost:
+        """What all runs have spent, and what unfinished ones have reserved."""
+        with store.read(self._engine) as connection:
+            return self._held(connection)
+
+    def check(self, asked: Cost) -> None:
+        """Raise `BudgetError`, with spent, asked and left, when a plan does not fit; touches nothing."""
+        with store.read(self._engine) as connection:
+            self._check(connection, asked)
+
+    def _check(self, connection: sa.Connection, asked: Cost) -> None:
+        row = self._row(connection)
+        if row.epsilon is None:
+            return
+        epsilon, delta = float(row.epsilon), float(row.delta)
+        held = self._held(connection)
+        if fits(held + asked, epsilon=epsilon, delta=delta):
+            return
+        raise BudgetError(_refusal(row.name, epsilon, delta, held, asked))
+
+    def start(self, *, run: str, plan: dict[str, Any], reserve: Cost, unit_seed: int) -> Run:
+        """Open a run: check and reserve its whole cost in one transaction.
+
+        Args:
+            run: Its id, chosen by the caller so that it can be written down before anything is reserved.
+            plan: What it will do; public.
+            reserve: The price of all of it.
+            unit_seed: Secret: chooses which rows of a unit are kept, the same ones after a restart.
+        """
+        with store.write(self._engine, self._key) as connection:
+            self._check(connection, reserve)
+            values = {
+                "id": run,
+                "account": self._key,
+                "plan": canonical(plan),
+                "status": "open",
+                "reserved": cost_to_text(reserve),
+                "spent": cost_to_text(Cost()),
+                "unit_seed": str(unit_seed),
+                "created": now(),
+            }
+            connection.execute(sa.insert(store.runs).values(**values))
+            append(
+                connection,
+                self._key,
+                run,
+                {"what": "reserve", "run": run, "cost": cost_to_text(reserve), "plan": plan},
+            )
+        return Run(self._engine, self._key, run)
+
+    def run(self, run: str) -> Run | None:
+        """A run of this account, or None."""
+        with store.read(self._engine) as connection:
+            found = connection.execute(
+                sa.select(store.runs.c.id).where(store.runs.c.id == run, store.runs.c.account == self._key)
+            ).scalar()
+        return None if found is None else Run(self._engine, self._key, run)
+
+    def runs(self) -> list[dict[str, Any]]:
+        """Every run: id, status, plan, reserved, spent, created; oldest first."""
+        with store.read(self._engine) as connection:
+            rows = connection.execute(
+                sa.select(store.runs)
+                .where(store.runs.c.account == self._key)
+                .order_by(store.runs.c.created, store.runs.c.id)
+            ).all()
+        return [
+            {
+                "run": row.id,
+                "status": row.status,
+                "created": row.created,
+                "plan": json.loads(row.plan),
+                "reserved": cost_from_text(row.reserved),
+                "spent": cost_from_text(row.spent),
+            }
+            for row in rows
+        ]
+
+    def change_total(self, *, epsilon: float | None, delta: float | None) -> None:
+        """Record another total: the steward's decision, kept in the chain for ever."""
+        with store.write(self._engine, self._key) as connection:
+            values = {"epsilon": _text(epsilon), "delta": _text(delta)}
+            connection.execute(sa.update(store.accounts).where(store.accounts.c.id == self._key).values(**values))
+            append(connection, self._key, None, {"what": "total", **values})
+
+    def verify(self) -> int:
+        """Recompute the chain and every run's spending from its events; returns the number of entries.
+
+        Raises:
+            LedgerError: the chain is broken, or a run's recorded spending differs from its events.
+        """
+        with store.read(self._engine) as connection:
+            rows = connection.execute(
+                sa.select(store.entries).where(store.entries.c.account == self._key).order_by(store.entries.c.id)
+            ).all()
+            stored = dict(
+                connection.execute(
+                    sa.select(store.runs.c.id, store.runs.c.spent).where(store.runs.c.account == self._key)
+                ).all()
+            )
+        digest, spent = "", {run: Cost() for run in stored}
+        for row in rows:
+            digest = hashlib.sha256((digest + row.body).encode()).hexdigest()
+            if digest != row.digest:
+                raise LedgerError("the ledger's chain is broken: an entry was changed or removed")
+            body = json.loads(row.body)
+            if body["what"] == "event":
+                spent[row.run] = spent[row.run] + accountant.cost(events.from_json(body["event"]))
+        for run, text in stored.items():
+            if cost_from_text(text) != spent[run]:
+                raise LedgerError("the ledger's runs do not add up to their events")
+        return len(rows)
+
+
+def _pure(cost: Cost) -> str:
+    return "more than any pure epsilon: choose a pure method" if cost.epsilon is None else f"{float(cost.epsilon):.6g}"
+
+
+def _refusal(name: str, epsilon: float, delta: float, held: Cost, asked: Cost) -> str:
+    if delta == 0:
+        lines = [
+            f"  total  pure epsilon {epsilon:g}",
+            f"  spent  {_pure(held)} (unfinished releases included)",
+            f"  asked  {_pure(asked)}",
+        ]
+    else:
+        limit = accountant.rho_of(epsilon=epsilon, delta=delta)
+        spent = accountant.epsilon_of(rho=held.rho, delta=delta)
+        lines = [
+            f"  total  epsilon {epsilon:g} at delta {delta:.3g} (rho {float(limit):.6g})",
+            f"  spent  rho {float(held.rho):.6g}, which is epsilon {spent:.4g} (unfinished releases included)",
+            f"  asked  rho {float(asked.rho):.6g}",
+            f"  left   rho {float(max(limit - held.rho, Fraction(0))):.6g}",
+        ]
+    return "\n".join(
+        [
+            f"the budget of table {name} does not cover this release",
+            *lines,
+            "Nothing was spent. Ask for a smaller epsilon, or close an unfinished release (`equipoise ledger --help`).",
+        ]
+    )
+
+
+def fits(cost: Cost, *, epsilon: float, delta: float) -> bool:
+    """Whether a total cost keeps (epsilon, delta)-DP; delta 0 means pure privacy.
+
+    Guarantees:
+        With no failure probability the comparison is exact: rho against the fraction `accountant.rho_of`. With one,
+        delta' + (1 + e^epsilon) delta* <= delta (Lemma D).
+    """
+    if delta == 0:
+        return cost.epsilon is not None and cost.epsilon <= Fraction(epsilon)
+    if cost.delta == 0:
+        return cost.rho <= accountant.rho_of(epsilon=epsilon, delta=delta)
+    rest = delta - (1 + math.exp(epsilon)) * float(cost.delta) * (1 + 1e-9)
+    return rest > 0 and cost.rho <= accountant.rho_of(epsilon=epsilon, delta=rest)

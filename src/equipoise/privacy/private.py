@@ -1,0 +1,139 @@
+"""`Private`: true counts that cannot be looked at by accident.
+
+Arithmetic with public values keeps what is known of their sensitivity; nothing prints, pickles, compares, iterates
+or converts them. Only the functions of `equipoise.privacy` open one, after the gate has debited the event that pays
+for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn, Protocol
+
+import numpy as np
+
+from equipoise.core import FloatArray, IntArray
+from equipoise.queries.norms import Norms
+
+__all__ = ["Private", "Sensitive"]
+
+GRID = 1024
+"""Public parts of scores are rounded to 1/GRID of a count before they meet the truth, so scores are exact integers."""
+
+
+class Sensitive(Protocol):
+    """Knows, without data, how much the counts of its queries can change; a `Workload` does."""
+
+    def norms(self, ids: IntArray | None = None) -> Norms:
+        """Norms of the change of those queries' counts when one record is replaced."""
+        ...
+
+
+def _forbid(what: str) -> Callable[..., NoReturn]:
+    def refuse(self: object, *_: object, **__: object) -> NoReturn:
+        raise TypeError(f"private counts cannot be {what}; ask through a mechanism of equipoise.privacy")
+
+    return refuse
+
+
+class Private:
+    """Integer counts of a workload's queries on the private table, with their sensitivity.
+
+    Guarantees:
+        For neighbouring tables (one record replaced) the vectors held by two `Private` objects made by the same public
+        operations differ by at most `norms` times `unit`. Subtracting public values and taking absolute values are
+        1-Lipschitz in every coordinate, taking a subset can only lower each norm, and multiplying by public integer
+        weights scales `linf` by at most the largest weight.
+
+    Example:
+        >>> from equipoise.data.domain import Domain
+        >>> from equipoise.queries.workload import Group, Workload
+        >>> workload = Workload(Domain(("x",), (2,)), (Group((0,), (2,)),))
+        >>> Private(np.array([3, 4]), workload)
+        Private(2 counts)
+    """
+
+    __slots__ = ("_factor", "_ids", "_source", "_unit", "_values")
+
+    def __init__(self, counts: IntArray, source: Sensitive) -> None:
+        self._values: IntArray = np.asarray(counts, dtype=np.int64)
+        self._source = source
+        self._ids: IntArray | None = None
+        self._unit = 1
+        self._factor = 1
+
+    def _like(self, values: IntArray, *, ids: IntArray | None, unit: int, factor: int) -> Private:
+        result = Private(values, self._source)
+        result._ids, result._unit, result._factor = ids, unit, factor
+        return result
+
+    @property
+    def num_values(self) -> int:
+        """How many counts (public: the workload's size)."""
+        return len(self._values)
+
+    @property
+    def norms(self) -> Norms:
+        """Sensitivity of the counts in whole records, before `unit` and `factor`."""
+        return self._source.norms(self._ids)
+
+    @property
+    def unit(self) -> int:
+        """Integers per count: values are held in multiples of 1/unit."""
+        return self._unit
+
+    @property
+    def linf_sensitivity(self) -> int:
+        """Largest change of one held integer between neighbouring tables."""
+        return self.norms.linf * self._unit * self._factor
+
+    @property
+    def ids(self) -> IntArray:
+        """The workload's ids of the counts held."""
+        return np.arange(self.num_values, dtype=np.int64) if self._ids is None else self._ids
+
+    def take(self, ids: IntArray) -> Private:
+        """The counts of some queries, by their ids in the workload."""
+        positions = np.asarray(ids, dtype=np.int64)
+        if self._ids is not None:
+            order = np.argsort(self._ids)
+            found = order[np.searchsorted(self._ids, positions, sorter=order)]
+            return self._like(self._values[found], ids=positions, unit=self._unit, factor=self._factor)
+        return self._like(self._values[positions], ids=positions, unit=self._unit, factor=self._factor)
+
+    def distance(self, counts: FloatArray) -> Private:
+        """Absolute differences to public counts, which are rounded to 1/GRID of a count."""
+        if self._unit != 1:
+            raise TypeError("the distance of a distance is not offered")
+        public = np.rint(np.asarray(counts, dtype=np.float64) * GRID).astype(np.int64)
+        return self._like(np.abs(self._values * GRID - public), ids=self._ids, unit=GRID, factor=1)
+
+    def weighted(self, weights: IntArray) -> Private:
+        """Each count times a public positive integer."""
+        factors = np.asarray(weights, dtype=np.int64)
+        return self._like(
+            self._values * factors,
+            ids=self._ids,
+            unit=self._unit,
+            factor=self._factor * int(factors.max(initial=1)),
+        )
+
+    def __repr__(self) -> str:
+        return f"Private({self.num_values} counts)"
+
+    __reduce_ex__ = _forbid("pickled")
+    __array__ = _forbid("turned into an array")
+    __iter__ = _forbid("iterated")
+    __getitem__ = _forbid("indexed")
+    __bool__ = _forbid("tested")
+    __float__ = _forbid("converted")
+    __int__ = _forbid("converted")
+    __eq__ = _forbid("compared")
+    __lt__ = _forbid("compared")
+    __gt__ = _forbid("compared")
+    __hash__ = _forbid("hashed")
+
+
+def reveal(truth: Private) -> IntArray:
+    """The true counts: for mechanisms, after their debit, and for the steward's non-private evaluation only."""
+    return truth._values

@@ -1,0 +1,162 @@
+"""One release in the ledger: its reservation, its moves, its events, and the chain of entries they are written to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+import sqlalchemy as sa
+
+from equipoise.core import Move
+from equipoise.errors import LedgerError
+from equipoise.privacy import events, store
+from equipoise.privacy.accountant import Cost
+from equipoise.privacy.events import Event
+
+__all__ = ["Run", "append", "canonical", "cost_from_text", "cost_to_text", "now"]
+
+
+def cost_to_text(cost: Cost) -> str:
+    """A cost as exact text: rho, pure epsilon (or -), delta."""
+    return f"{cost.rho} {'-' if cost.epsilon is None else cost.epsilon} {cost.delta}"
+
+
+def cost_from_text(text: str) -> Cost:
+    """The inverse of `cost_to_text`.
+
+    Example:
+        >>> cost_from_text(cost_to_text(Cost(Fraction(1, 3), None))) == Cost(Fraction(1, 3), None)
+        True
+    """
+    rho, epsilon, delta = text.split()
+    return Cost(Fraction(rho), None if epsilon == "-" else Fraction(epsilon), Fraction(delta))
+
+
+def now() -> str:
+    """The time as text, for people; nothing is decided by it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def canonical(body: dict[str, Any]) -> str:
+    """JSON in one fixed form, so that equal bodies have equal digests."""
+    return json.dumps(body, sort_keys=True, separators=(",", ":"))
+
+
+def append(connection: sa.Connection, account: int, run: str | None, body: dict[str, Any]) -> None:
+    """Add an entry to an account's chain; each digest covers the one before."""
+    last = connection.execute(
+        sa.select(store.entries.c.digest)
+        .where(store.entries.c.account == account)
+        .order_by(store.entries.c.id.desc())
+        .limit(1)
+    ).scalar()
+    text = canonical(body)
+    digest = hashlib.sha256(((last or "") + text).encode()).hexdigest()
+    connection.execute(sa.insert(store.entries).values(account=account, run=run, body=text, digest=digest))
+
+
+class Run:
+    """One release in the ledger: the `Book` a gate writes to."""
+
+    def __init__(self, engine: sa.Engine, account: int, key: str) -> None:
+        self._engine, self._account, self.key = engine, account, key
+        with store.read(engine) as connection:
+            row = self._row(connection)
+            unit = connection.execute(
+                sa.select(store.accounts.c.rows_per_unit).where(store.accounts.c.id == account)
+            ).scalar_one()
+        self.rows_per_unit: int = unit
+        self.reserved = cost_from_text(row.reserved)
+        self.plan: dict[str, Any] = json.loads(row.plan)
+        self.unit_seed = int(row.unit_seed)
+
+    def _row(self, connection: sa.Connection) -> Any:
+        return connection.execute(sa.select(store.runs).where(store.runs.c.id == self.key)).one()
+
+    @property
+    def status(self) -> str:
+        """open, done or closed."""
+        with store.read(self._engine) as connection:
+            return str(self._row(connection).status)
+
+    def spent(self) -> Cost:
+        """What the run has been charged so far."""
+        with store.read(self._engine) as connection:
+            return cost_from_text(self._row(connection).spent)
+
+    def moves(self) -> list[Move]:
+        """Committed moves, oldest first."""
+        table = store.moves
+        with store.read(self._engine) as connection:
+            bodies = (
+                connection.execute(sa.select(table.c.body).where(table.c.run == self.key).order_by(table.c.number))
+                .scalars()
+                .all()
+            )
+        return [store.move_from_bytes(body) for body in bodies]
+
+    def events(self) -> list[Event]:
+        """Every event charged, oldest first."""
+        table = store.entries
+        with store.read(self._engine) as connection:
+            bodies = (
+                connection.execute(sa.select(table.c.body).where(table.c.run == self.key).order_by(table.c.id))
+                .scalars()
+                .all()
+            )
+        parsed = [json.loads(body) for body in bodies]
+        return [events.from_json(body["event"]) for body in parsed if body["what"] == "event"]
+
+    def record(self, number: int, draw: Callable[[Callable[[Event, Cost], None], Cost], Move]) -> Move:
+        """Debit, draw and store in one transaction (see `gate.Book`)."""
+        with store.write(self._engine, self._account) as connection:
+            table = store.moves
+            stored = connection.execute(
+                sa.select(table.c.body).where(table.c.run == self.key, table.c.number == number)
+            ).scalar()
+            if stored is not None:
+                return store.move_from_bytes(stored)
+            row = self._row(connection)
+            if row.status != "open":
+                raise LedgerError("this release is finished or closed; it can make no further move")
+            charged: list[tuple[Event, Cost]] = []
+            before = cost_from_text(row.spent)
+            move = draw(lambda event, price: charged.append((event, price)), before)
+            after = before
+            for event, price in charged:
+                after = after + price
+                body = {
+                    "what": "event",
+                    "run": self.key,
+                    "move": number,
+                    "event": events.to_json(event),
+                    "cost": cost_to_text(price),
+                }
+                append(connection, self._account, self.key, body)
+            connection.execute(
+                sa.update(store.runs).where(store.runs.c.id == self.key).values(spent=cost_to_text(after))
+            )
+            connection.execute(sa.insert(table).values(run=self.key, number=number, body=store.move_to_bytes(move)))
+        return move
+
+    def finish(self) -> None:
+        """Mark the run done; what it reserved and did not spend is free again."""
+        self._end("done")
+
+    def close(self) -> None:
+        """Give up an unfinished run: what it spent stays spent, the rest of its reservation is free again."""
+        self._end("closed")
+
+    def _end(self, status: str) -> None:
+        with store.write(self._engine, self._account) as connection:
+            row = self._row(connection)
+            if row.status == status:
+                return
+            if row.status != "open":
+                raise LedgerError(f"this release is already {row.status}")
+            connection.execute(sa.update(store.runs).where(store.runs.c.id == self.key).values(status=status))
+            append(connection, self._account, self.key, {"what": status, "run": self.key, "spent": row.spent})

@@ -1,0 +1,214 @@
+"""The ledger's tables and transactions: SQLite by default, PostgreSQL by URL, one schema.
+
+Every write transaction first locks what it will check: SQLite with BEGIN IMMEDIATE, PostgreSQL by locking the
+account's row. SQLite runs in WAL mode with synchronous=FULL, so a committed transaction survives a power cut.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from equipoise.core import Move
+from equipoise.errors import LedgerError
+
+__all__ = [
+    "IN_MEMORY",
+    "accounts",
+    "connect",
+    "entries",
+    "move_from_bytes",
+    "move_to_bytes",
+    "moves",
+    "read",
+    "runs",
+    "url_of",
+    "write",
+]
+
+BUSY_SECONDS = 120
+"""How long a writer waits for another before giving up: far above any one transaction (well under a second)."""
+
+IN_MEMORY = "sqlite://"
+"""A ledger that ends with the process."""
+
+metadata = sa.MetaData()
+
+accounts = sa.Table(
+    "accounts",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("epsilon", sa.Text),  # the declared total as exact text; NULL: no total declared
+    sa.Column("delta", sa.Text),
+    sa.Column("rows_per_unit", sa.Integer, nullable=False),
+    sa.Column("created", sa.Text, nullable=False),
+)
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("account", sa.ForeignKey("accounts.id"), nullable=False),
+    sa.Column("plan", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),  # open: holds its reservation; done, closed: holds what it spent
+    sa.Column("reserved", sa.Text, nullable=False),
+    sa.Column("spent", sa.Text, nullable=False),
+    sa.Column("unit_seed", sa.Text, nullable=False),  # secret: which rows of a unit are kept
+    sa.Column("created", sa.Text, nullable=False),
+)
+moves = sa.Table(
+    "moves",
+    metadata,
+    sa.Column("run", sa.ForeignKey("runs.id"), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+)
+entries = sa.Table(
+    "entries",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("account", sa.ForeignKey("accounts.id"), nullable=False),
+    sa.Column("run", sa.ForeignKey("runs.id")),
+    sa.Column("body", sa.Text, nullable=False),  # canonical JSON: what happened
+    sa.Column("digest", sa.Text, nullable=False),  # sha256 of the previous digest and this body
+)
+
+
+def url_of(location: str | Path) -> str:
+    """A database URL from a URL or a file path.
+
+    Example:
+        >>> url_of("people.ledger.sqlite"), url_of("postgresql://me@127.0.0.1/equipoise")
+        ('sqlite:///people.ledger.sqlite', 'postgresql+psycopg://me@127.0.0.1/equipoise')
+    """
+    text = str(location)
+    if text.startswith(("postgresql://", "postgres://")):
+        return "postgresql+psycopg://" + text.split("://", 1)[1]
+    return text if "://" in text else f"sqlite:///{text}"
+
+
+def connect(location: str | Path) -> sa.Engine:
+    """Open the store, creating its tables when they are not there.
+
+    Raises:
+        LedgerError: it cannot be opened, is not a ledger, or its driver is not installed.
+    """
+    url = url_of(location)
+    try:
+        if url == IN_MEMORY:
+            engine = _listening(sa.create_engine(url, poolclass=sa.pool.StaticPool))
+        elif url.startswith("sqlite:///"):
+            engine = _sqlite(Path(url.removeprefix("sqlite:///")))
+        else:
+            engine = sa.create_engine(url, isolation_level="READ COMMITTED")
+        _create_tables(engine)
+    except ModuleNotFoundError as error:
+        raise LedgerError("a PostgreSQL ledger needs the extra: pip install 'equipoise[postgres]'") from error
+    except (sa.exc.DatabaseError, sa.exc.ArgumentError, OSError) as error:
+        raise LedgerError(f"cannot open the ledger at {_shown(url)}: {_reason(error)}") from error
+    return engine
+
+
+def _sqlite(path: Path) -> sa.Engine:
+    if not path.parent.is_dir():
+        raise LedgerError(f"the folder of the ledger {path} does not exist")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise LedgerError(f"the ledger {path} cannot be written; pass --ledger with a path that can be")
+    return _listening(sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": BUSY_SECONDS}))
+
+
+def _listening(engine: sa.Engine) -> sa.Engine:
+    @sa.event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # the driver must not begin transactions by itself
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @sa.event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        reading = connection.get_execution_options().get("equipoise_reading", False)
+        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _create_tables(engine: sa.Engine) -> None:
+    for attempt in range(5):
+        try:
+            with engine.begin() as connection:
+                metadata.create_all(connection)
+            return
+        except (
+            sa.exc.IntegrityError,
+            sa.exc.ProgrammingError,
+        ):  # another process created them at the same moment
+            if attempt == 4:
+                raise
+            time.sleep(0.1 * (attempt + 1))
+
+
+@contextmanager
+def read(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """A consistent view that waits for nobody."""
+    try:
+        with engine.connect().execution_options(equipoise_reading=True) as connection:
+            yield connection
+    except sa.exc.DatabaseError as error:
+        raise LedgerError(f"the ledger could not be read: {_reason(error)}") from error
+
+
+@contextmanager
+def write(engine: sa.Engine, account: int | None = None) -> Iterator[sa.Connection]:
+    """One serialised write transaction; with an account, its row is locked first."""
+    try:
+        with engine.begin() as connection:
+            if account is not None:
+                connection.execute(sa.select(accounts.c.id).where(accounts.c.id == account).with_for_update())
+            yield connection
+    except sa.exc.DatabaseError as error:
+        raise LedgerError(f"the ledger could not be written: {_reason(error)}; nothing was spent") from error
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "orig", None) or error).splitlines()[0]
+
+
+def _shown(url: str) -> str:
+    try:
+        return sa.engine.make_url(url).render_as_string(hide_password=True)
+    except sa.exc.ArgumentError:
+        return "that address"
+
+
+def move_to_bytes(move: Move) -> bytes:
+    """A move as compressed arrays."""
+    arrays: dict[str, Any] = {"ids": move.ids, "signs": move.signs, "stddev": np.float64(move.stddev)}
+    if move.values is not None:
+        arrays["values"] = move.values
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+def move_from_bytes(body: bytes) -> Move:
+    """The inverse of `move_to_bytes`.
+
+    Example:
+        >>> move = Move(np.array([4]), np.array([1]), np.array([17]), 2.5)
+        >>> move_from_bytes(move_to_bytes(move))
+        Move(ids=array([4]), signs=array([1]), values=array([17]), stddev=2.5)
+    """
+    try:
+        with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
+            values = arrays["values"] if "values" in arrays.files else None
+            return Move(arrays["ids"], arrays["signs"], values, float(arrays["stddev"]))
+    except (ValueError, KeyError, OSError, EOFError) as error:
+        raise LedgerError("the ledger holds a move that cannot be read") from error

@@ -1,0 +1,151 @@
+"""A group: queries that share their columns, answered together from one marginal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.core import FloatArray, IntArray
+from equipoise.errors import CapacityError, QueryError
+from equipoise.queries.norms import CHUNK, Norms, norms_of_cells, norms_of_masks
+from equipoise.queries.query import Query
+
+__all__ = ["MAX_CELLS", "Group"]
+
+MAX_CELLS = 2**31
+"""Cells that one marginal may have: its counts alone would take 16 GiB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Queries over the same columns: every cell of their marginal, or products of masks.
+
+    Attributes:
+        columns: Positions of the columns in the domain, increasing.
+        shape: Number of values of each of them.
+        masks: None for every cell of the marginal in C order; else, for each column, a boolean array of shape
+            (num_queries, size).
+        weight: Public importance of these queries, a positive integer.
+
+    Example:
+        >>> Group((0, 2), (2, 5)).num_queries
+        10
+        >>> Group((1,), (3,), masks=(np.array([[1, 0, 0], [1, 1, 0]], dtype=bool),)).answers(np.array([5, 6, 7]))
+        array([ 5, 11])
+    """
+
+    columns: tuple[int, ...]
+    shape: tuple[int, ...]
+    masks: tuple[NDArray[np.bool_], ...] | None = None
+    weight: int = 1
+
+    def __post_init__(self) -> None:
+        increasing = all(a < b for a, b in zip(self.columns, self.columns[1:], strict=False))
+        if not self.columns or not increasing or len(self.shape) != len(self.columns):
+            raise QueryError("a group needs at least one column, in increasing order, and a size for each")
+        if self.weight < 1:
+            raise QueryError("a group's weight is a positive integer")
+        if self.num_cells > MAX_CELLS:
+            raise CapacityError(
+                f"a marginal of {self.num_cells:,} cells is beyond {MAX_CELLS:,}; use fewer columns or coarser bins"
+            )
+        if self.masks is not None:
+            rows = {mask.shape[0] for mask in self.masks}
+            widths = tuple(mask.shape[1] for mask in self.masks)
+            if len(rows) != 1 or widths != self.shape:
+                raise QueryError("a group's masks have shape (num_queries, size), one for each column")
+            object.__setattr__(self, "masks", tuple(_frozen(mask) for mask in self.masks))
+
+    @property
+    def num_cells(self) -> int:
+        """Cells of the marginal that answers the group."""
+        return math.prod(self.shape)
+
+    @property
+    def num_queries(self) -> int:
+        """How many queries the group has."""
+        return self.num_cells if self.masks is None else int(self.masks[0].shape[0])
+
+    def answers(self, marginal: NDArray[Any]) -> NDArray[Any]:
+        """The queries' answers from the marginal's tensor, counts (int64, exact) or probabilities (float64).
+
+        Never holds cells x queries: masks are applied to a slice of the queries, one column at a time.
+        """
+        if self.masks is None:
+            return np.ascontiguousarray(marginal).reshape(-1)
+        tensor = np.asarray(marginal).reshape(self.shape)
+        whole = np.issubdtype(tensor.dtype, np.integer)
+        # Sums of counts stay below 2**53, where float64 is exact and matrix products are fast.
+        tensor = tensor.astype(np.float64, copy=False)
+        step = max(1, CHUNK * self.shape[0] // self.num_cells)
+        parts = [self._contract(tensor, slice(start, start + step)) for start in range(0, self.num_queries, step)]
+        result = np.concatenate(parts) if parts else np.zeros(0)
+        return np.rint(result).astype(np.int64) if whole else result
+
+    def _contract(self, tensor: FloatArray, part: slice) -> FloatArray:
+        assert self.masks is not None
+        first, *others = (mask[part].astype(np.float64) for mask in self.masks)
+        result = first @ tensor.reshape(self.shape[0], -1)
+        for mask in others:
+            queries, size = mask.shape
+            result = np.matmul(mask[:, None, :], result.reshape(queries, size, -1))[:, 0, :]
+        return result.reshape(-1)
+
+    def on_products(self, factors: list[FloatArray], weights: FloatArray) -> FloatArray:
+        """Answers on a mixture of products: `factors[c][k]` is component k's distribution of column c."""
+        parts = [factors[column] for column in self.columns]
+        if self.masks is not None:
+            product = parts[0] @ self.masks[0].T
+            for factor, mask in zip(parts[1:], self.masks[1:], strict=True):
+                product = product * (factor @ mask.T)
+            return np.asarray(weights @ product)
+        left = parts[0] * weights[:, None]
+        for factor in parts[1:-1]:
+            left = (left[:, :, None] * factor[:, None, :]).reshape(len(weights), -1)
+        return left.sum(axis=0) if len(parts) == 1 else (left.T @ parts[-1]).reshape(-1)
+
+    def query(self, position: int) -> Query:
+        """The query at a position of the group."""
+        if not 0 <= position < self.num_queries:
+            raise QueryError(f"the group has queries 0 to {self.num_queries - 1}")
+        if self.masks is not None:
+            return Query(self.columns, tuple(mask[position] for mask in self.masks))
+        cell = np.unravel_index(position, self.shape)
+        masks = (np.arange(size) == code for code, size in zip(cell, self.shape, strict=True))
+        return Query(self.columns, tuple(masks))
+
+    def norms(self, positions: IntArray | None = None) -> Norms:
+        """How much the counts of these queries (default: all) can change when one record is replaced."""
+        if self.masks is None:
+            return norms_of_cells(self.num_cells, positions)
+        if positions is None:
+            return self._all_norms
+        if len(positions) == 0:
+            return Norms(0, 0, 0)
+        return norms_of_masks(tuple(mask[positions] for mask in self.masks))
+
+    @cached_property
+    def _all_norms(self) -> Norms:
+        assert self.masks is not None
+        return norms_of_masks(self.masks)
+
+    def _key(self) -> tuple[object, ...]:
+        masks = None if self.masks is None else tuple((mask.shape, mask.tobytes()) for mask in self.masks)
+        return (self.columns, self.shape, masks, self.weight)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Group) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
+def _frozen(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    copy = np.array(mask, dtype=np.bool_)
+    copy.setflags(write=False)
+    return copy

@@ -1,0 +1,30 @@
+"""What a query player is: the only player that faces the truth; it returns nothing but its move."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+from equipoise.core import Move
+from equipoise.privacy.gate import Gate
+from equipoise.privacy.private import Private
+from equipoise.queries.played import Played
+
+__all__ = ["QueryPlayer"]
+
+State = TypeVar("State")
+
+
+class QueryPlayer(Protocol[State]):
+    """Finds queries on which the played data is wrong, and pays for every look."""
+
+    def init(self, truth: Private) -> State:
+        """The state before the first round; may hold private counts."""
+        ...
+
+    def step(self, gate: Gate, state: State, played: Played) -> tuple[State, Move]:
+        """Make a move through the gate."""
+        ...
+
+    def recall(self, state: State, played: Played, move: Move) -> State:
+        """The state after a move made earlier and found in the ledger: what `step` would have returned; costs nothing."""
+        ...

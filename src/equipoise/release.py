@@ -1,0 +1,226 @@
+"""A release: the model, what it was learnt from, and its guarantee; and the folder it is kept in.
+
+The folder is self-contained and holds nothing private: synthetic.parquet and synthetic.csv, statement.json (written last: its presence
+means that the release is complete), report.html, moves.parquet (the noisy measurements), model.npz, schema.json, workload.json.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from equipoise import report
+from equipoise.core import Codes, Distribution, FloatArray, Move, Progress, silent
+from equipoise.data import distributions
+from equipoise.data.encoding import decode
+from equipoise.data.schema import Schema
+from equipoise.data.write import write_bytes, write_csv, write_parquet
+from equipoise.errors import OutputError
+from equipoise.queries.query import Query
+from equipoise.queries.rounding import round_rows
+from equipoise.queries.text import parse
+from equipoise.queries.workload import Workload
+from equipoise.report.subject import Subject
+
+__all__ = ["Answer", "Release", "is_complete", "load"]
+
+STATEMENT = "statement.json"
+
+
+class Answer(NamedTuple):
+    """The model's answer to one query.
+
+    Attributes:
+        text: The query, in its normal form.
+        share: Estimated share of the records.
+        count: The same times the number of records.
+        half_width: The share is within this of the truth with probability 0.95, for all of the workload's queries together; None
+            when the query is not made of few enough queries of the workload to say so.
+    """
+
+    text: str
+    share: float
+    count: float
+    half_width: float | None
+
+
+@dataclass(frozen=True)
+class Release:
+    """Private synthetic data, ready to sample, query and write. All of it is public.
+
+    Attributes:
+        schema: The declared columns.
+        workload: The queries it was made for.
+        num_rows: Records of the private table (public).
+        distribution: The model.
+        moves: What was selected and measured, with noise.
+        error_bars: Simultaneous 95 % half-widths of the workload's answers, or None.
+        statement: The guarantee, machine-readable.
+        seed: Seed of the sampling (public randomness).
+    """
+
+    schema: Schema
+    workload: Workload
+    num_rows: int
+    distribution: Distribution
+    moves: tuple[Move, ...]
+    error_bars: FloatArray | None
+    statement: dict[str, Any]
+    seed: int
+
+    def codes(self, num_rows: int | None = None, *, seed: int | None = None, progress: Progress = silent) -> Codes:
+        """Encoded synthetic rows whose answers follow the model's more closely than independent draws would."""
+        rng = np.random.default_rng([self.seed if seed is None else seed, 2**32 - 1])
+        wanted = self.num_rows if num_rows is None else num_rows
+        return round_rows(rng, self.distribution, self.workload, wanted, progress=progress)
+
+    def sample(self, num_rows: int | None = None, *, seed: int | None = None) -> pa.Table:
+        """Synthetic rows in the columns' own types; as many as the private table has, unless told otherwise."""
+        return self._decode(self.codes(num_rows, seed=seed), seed)
+
+    def _decode(self, codes: Codes, seed: int | None = None) -> pa.Table:
+        return decode(codes, self.schema, np.random.default_rng([self.seed if seed is None else seed, 2**32 - 2]))
+
+    def answer(self, text: str) -> Answer:
+        """The model's answer to a query such as "sex = Female and age in 30..39"; costs nothing."""
+        from equipoise.queries.text import describe
+
+        query = parse(text, self.schema)
+        share = query.answer(self.distribution)
+        return Answer(describe(query, self.schema), share, share * self.num_rows, self._half_width(query))
+
+    def _half_width(self, query: Query) -> float | None:
+        """Sum of the bars of the workload's cells that make up the query, by the smallest marginal that contains it."""
+        if self.error_bars is None:
+            return None
+        best: float | None = None
+        for group, start in zip(self.workload.groups, self.workload.starts, strict=False):
+            if group.masks is not None or not set(query.columns) <= set(group.columns):
+                continue
+            masks = dict(zip(query.columns, query.masks, strict=True))
+            inside = np.ones(group.shape, dtype=bool)
+            for axis, column in enumerate(group.columns):
+                if column in masks:
+                    inside &= masks[column].reshape([-1 if a == axis else 1 for a in range(len(group.shape))])
+            width = float(self.error_bars[start : start + group.num_queries][inside.reshape(-1)].sum())
+            best = width if best is None else min(best, width)
+        return best if best is not None and best < 1 else None
+
+    @cached_property
+    def citations(self) -> Sequence[str]:
+        """Keys of the papers that this release used (docs/references.bib)."""
+        return tuple(self.statement.get("citations", ()))
+
+    def write(self, folder: str | Path, *, num_rows: int | None = None, progress: Progress = silent) -> Path:
+        """Write the whole folder; each file appears complete or not at all, the statement last.
+
+        Raises:
+            OutputError: the folder cannot be written.
+        """
+        target = Path(folder)
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"cannot make the folder {target}: {error.strerror}") from error
+        rows = self.codes(num_rows, progress=progress)
+        table = self._decode(rows)
+        subject = Subject(
+            self.schema,
+            self.workload,
+            self.num_rows,
+            self.distribution,
+            rows,
+            self.moves,
+            self.error_bars,
+            self.statement,
+        )
+        write_parquet(table, target / "synthetic.parquet")
+        write_csv(table, target / "synthetic.csv")
+        write_parquet(self._move_table(), target / "moves.parquet")
+        write_bytes(self._model_bytes(), target / "model.npz")
+        write_bytes(self.schema.to_json().encode(), target / "schema.json")
+        write_bytes(_json(self.workload.to_json()), target / "workload.json")
+        write_bytes(report.build(subject).encode(), target / "report.html")
+        write_bytes(_json(self.statement | {"seed": self.seed, "synthetic_rows": len(table)}), target / STATEMENT)
+        return target
+
+    def _move_table(self) -> pa.Table:
+        """The moves as one row a measured query: a user may want the noisy answers themselves."""
+        parts = []
+        for number, move in enumerate(self.moves):
+            values = pa.nulls(len(move.ids), pa.int64()) if move.values is None else pa.array(move.values)
+            parts.append(
+                pa.table(
+                    {
+                        "move": pa.array(np.full(len(move.ids), number, dtype=np.int64)),
+                        "query": pa.array(move.ids),
+                        "sign": pa.array(move.signs),
+                        "noisy_count": values,
+                        "stddev": pa.array(np.full(len(move.ids), move.stddev)),
+                    }
+                )
+            )
+        return pa.concat_tables(parts) if parts else pa.table({"move": pa.array([], pa.int64())})
+
+    def _model_bytes(self) -> bytes:
+        import io
+
+        arrays = dict(self.distribution.to_arrays())
+        if self.error_bars is not None:
+            arrays["error_bars"] = self.error_bars
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **arrays)
+        return buffer.getvalue()
+
+
+def _json(body: Any) -> bytes:
+    return (json.dumps(body, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def is_complete(folder: str | Path) -> bool:
+    """Whether a folder holds a finished release."""
+    return (Path(folder) / STATEMENT).is_file()
+
+
+def load(folder: str | Path) -> Release:
+    """The release kept in a folder.
+
+    Raises:
+        OutputError: the folder holds none, or a file of it is missing or damaged.
+    """
+    source = Path(folder)
+    if not is_complete(source):
+        raise OutputError(
+            f"{source} holds no finished release (no {STATEMENT}); run `equipoise release ... -o {source}`"
+        )
+    try:
+        statement = json.loads((source / STATEMENT).read_text())
+        schema = Schema.from_json((source / "schema.json").read_text())
+        workload = Workload.from_json(json.loads((source / "workload.json").read_text()))
+        with np.load(source / "model.npz", allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        bars = arrays.pop("error_bars", None)
+        model = distributions.from_arrays(arrays)
+        moves = _moves(pq.read_table(source / "moves.parquet"))
+    except (OSError, ValueError, KeyError, pa.ArrowInvalid) as error:
+        raise OutputError(f"{source} is not a complete release folder: {type(error).__name__}") from error
+    return Release(schema, workload, statement["num_rows"], model, moves, bars, statement, statement["seed"])
+
+
+def _moves(table: pa.Table) -> tuple[Move, ...]:
+    columns = {name: table[name].to_numpy() for name in table.column_names if name != "noisy_count"}
+    result = []
+    for number in np.unique(columns["move"]):
+        here = columns["move"] == number
+        counts = table["noisy_count"].filter(pa.array(here))
+        values = None if counts.null_count else counts.to_numpy().astype(np.int64)
+        result.append(Move(columns["query"][here], columns["sign"][here], values, float(columns["stddev"][here][0])))
+    return tuple(result)

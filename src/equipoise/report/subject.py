@@ -1,0 +1,37 @@
+"""What a report is about: the public parts of a release. Nothing private can be reached from here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from equipoise.core import Codes, Distribution, FloatArray, Move
+from equipoise.data.schema import Schema
+from equipoise.queries.workload import Workload
+
+__all__ = ["Subject"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A release as the report sees it.
+
+    Attributes:
+        schema: The declared columns of the release.
+        workload: The queries it was made for.
+        num_rows: Records of the private table (public).
+        distribution: The model.
+        rows: The sampled synthetic rows, encoded.
+        moves: What was selected and measured, with noise.
+        error_bars: Simultaneous 95 % half-widths of the workload's answers, or None.
+        statement: The machine-readable guarantee (statement.json).
+    """
+
+    schema: Schema
+    workload: Workload
+    num_rows: int
+    distribution: Distribution
+    rows: Codes
+    moves: tuple[Move, ...]
+    error_bars: FloatArray | None
+    statement: dict[str, Any]
