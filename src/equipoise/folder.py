@@ -1,7 +1,7 @@
 """The output folder of a run: locked while it is written, and marked so that a killed run is found again.
 
-The marker is written before the ledger is touched. A second start that finds it takes up the same run: what was paid for is
-replayed, nothing is paid for twice.
+The marker is written before the ledger is touched. A second start that finds it takes up the same run: what was paid
+for is replayed, nothing is paid for twice.
 """
 
 from __future__ import annotations

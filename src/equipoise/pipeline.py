@@ -1,9 +1,9 @@
-"""From a table to a release: the only walk from input to output. The library, the command line and the service share it.
+"""From a table to a release: the only walk from input to output, shared by library, command line and service.
 
     read -> schema -> workload -> plan -> count (the only scan of the private rows) -> ledger -> game -> release
 
-Everything before `count` uses public facts only, and everything that is refused is refused there, before a row is read or
-a budget touched. Everything after the game is post-processing.
+Everything before `count` uses public facts only, and everything that is refused is refused there, before a row is
+read or a budget touched. Everything after the game is post-processing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,17 @@ from equipoise.queries.workload import Workload
 from equipoise.release import Release
 from equipoise.statement import statement
 
-__all__ = ["Prepared", "Request", "Steps", "ledger_location", "no_progress", "open_account", "prepare", "release", "run"]
+__all__ = [
+    "Prepared",
+    "Request",
+    "Steps",
+    "ledger_location",
+    "no_progress",
+    "open_account",
+    "prepare",
+    "release",
+    "run",
+]
 
 DEFAULT_MEMORY = 4 * 2**30
 
@@ -106,8 +116,8 @@ def prepare(request: Request) -> Prepared:
     schema = request.table.schema
     if schema.unconfirmed and not request.accept_inferred:
         raise SchemaError(
-            f"the schema of {', '.join(schema.unconfirmed)} was read from the data and is not confirmed. Check the values and"
-            " bounds and set `confirmed = true`, or pass --accept-inferred to release outside the guarantee."
+            f"the schema of {', '.join(schema.unconfirmed)} was read from the data and is not confirmed. Check the"
+            " values and bounds and set `confirmed = true`, or pass --accept-inferred to release outside the guarantee."
         )
     if not request.epsilon > 0 or request.epsilon == float("inf"):
         raise SettingError("epsilon must be a positive number; 1 is a common choice, smaller is more private")
@@ -161,7 +171,7 @@ def run(request: Request, output: str | Path, *, overwrite: bool = False, steps:
 
 
 def release(request: Request, *, steps: Steps = no_progress) -> Release:
-    """Release a table in memory. The ledger is the schema's; without one, spending is not remembered after the process ends."""
+    """Release a table in memory. The ledger is the schema's; without one, spending is forgotten with the process."""
     return _release(prepare(request), open_account(request), secrets.token_hex(16), steps)
 
 
@@ -242,6 +252,6 @@ def _require_same(book: Run, prepared: Prepared) -> None:
     differing: Sequence[str] = [key for key in asked if asked[key] != begun.get(key)]
     if differing:
         raise OutputError(
-            f"the folder holds an unfinished release with another {', '.join(differing)}. Repeat the command that began it to"
-            " finish it at no further cost, or choose another folder with -o."
+            f"the folder holds an unfinished release with another {', '.join(differing)}. Repeat the command that"
+            " began it to finish it at no further cost, or choose another folder with -o."
         )

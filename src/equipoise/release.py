@@ -1,7 +1,8 @@
 """A release: the model, what it was learnt from, and its guarantee; and the folder it is kept in.
 
-The folder is self-contained and holds nothing private: synthetic.parquet and synthetic.csv, statement.json (written last: its presence
-means that the release is complete), report.html, moves.parquet (the noisy measurements), model.npz, schema.json, workload.json.
+The folder is self-contained and holds nothing private: synthetic.parquet and synthetic.csv, statement.json (written
+last: its presence means that the release is complete), report.html, moves.parquet (the noisy measurements),
+model.npz, schema.json, workload.json.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class Answer(NamedTuple):
         text: The query, in its normal form.
         share: Estimated share of the records.
         count: The same times the number of records.
-        half_width: The share is within this of the truth with probability 0.95, for all of the workload's queries together; None
+        half_width: The share is within this of the truth with probability 0.95, for all of the workload's queries
+        together; None
             when the query is not made of few enough queries of the workload to say so.
     """
 

@@ -126,7 +126,7 @@ class Algorithm(Protocol):
     title: ClassVar[str]
     """One line: what it is."""
     citations: ClassVar[tuple[str, ...]]
-    """Keys into docs/references.bib."""
+    """Keys into report/references.bib."""
     guarantee: ClassVar[str]
     """Its privacy cost, in words."""
     when: ClassVar[str]
@@ -161,6 +161,7 @@ def require_memory(needed: int, setting: Setting, method: str) -> None:
     if needed > setting.memory_limit:
         cells = setting.workload.domain.num_cells
         raise CapacityError(
-            f"{method} keeps all {cells:.3g} cells of the domain in memory: about {needed / 2**30:.3g} GiB, and the limit is"
-            f" {setting.memory_limit / 2**30:.3g} GiB. Release fewer columns (--columns), use coarser bins, or raise --memory."
+            f"{method} keeps all {cells:.3g} cells of the domain in memory: about {needed / 2**30:.3g} GiB, and the"
+            f" limit is {setting.memory_limit / 2**30:.3g} GiB. Release fewer columns (--columns), use coarser bins, or raise"
+            " --memory."
         )

@@ -1,6 +1,7 @@
 """MWEM: multiplicative weights against the exponential mechanism.
 
-Paper: hardt2012simple (docs/references.bib), Figure 1, arXiv v1; with the accounting of liu2021iterative, Algorithm 1, arXiv v2.
+Paper: hardt2012simple (report/references.bib), Figure 1, arXiv v1; with the accounting of liu2021iterative, Algorithm
+1, arXiv v2.
 
 Pseudo-code                                        Here
   D_0 uniform over the domain                       MultiplicativeWeights.init
@@ -11,16 +12,16 @@ Pseudo-code                                        Here
     repeat the update on earlier measurements       MultiplicativeWeights.step, `replay`
   return D_T, or the average of D_1 .. D_T          MultiplicativeWeights.play, `output`
 
-Guarantee: T (selection_epsilon^2/8 + 1/(2 stddev^2))-zCDP; in the pure variant epsilon-DP; one record replaced, n public.
+Guarantee: T (selection_epsilon^2/8 + 1/(2 stddev^2))-zCDP; in the pure variant epsilon-DP; one record replaced.
 Accuracy: the average of D_1 .. D_T has error at most 2 sqrt(log|X|/T) + a with probability 1 - beta, where
-  a = (2/(n selection_epsilon)) log(2T|Q|/beta) + (stddev/n) sqrt(2 log(4T/beta)): the potential argument of hardt2012simple,
-  Theorem 2.2, with Gaussian noise (docs/mechanisms.md).
+  a = (2/(n selection_epsilon)) log(2T|Q|/beta) + (stddev/n) sqrt(2 log(4T/beta)): the potential argument of
+  hardt2012simple, Theorem 2.2, with Gaussian noise (docs/mechanisms.md).
 Differences from the paper:
-  1. zCDP accounting and discrete Gaussian noise by default; `--pure` gives the paper's pure budget (guarantee changes with it).
-  2. Pure selection is permute-and-flip instead of the exponential mechanism: never worse at equal epsilon (mckenna2020permute).
-  3. The last iterate by default, which is what works in practice; `mode="theory"` returns the average, as the theorem needs.
+  1. zCDP accounting and discrete Gaussian noise by default (another guarantee); `--pure` gives the paper's pure budget.
+  2. Pure selection is permute-and-flip instead of the exponential mechanism: never worse (mckenna2020permute).
+  3. The last iterate by default, which is what works; `mode="theory"` returns the average, as the theorem needs.
   4. `replay="threshold"` repeats the update on earlier measurements that are off by at least half as much as the newest
-     (liu2021leveraging, section 5, v2), with answers recomputed before each step. Post-processing: no guarantee changes.
+     (liu2021leveraging, section 5, v2), recomputing answers before each step. Post-processing: no guarantee changes.
 """
 
 from __future__ import annotations

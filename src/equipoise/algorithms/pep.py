@@ -1,6 +1,6 @@
 """PEP: private entropy projection against the exponential mechanism.
 
-Paper: liu2021iterative (docs/references.bib), Algorithms 1 and 2, arXiv v2.
+Paper: liu2021iterative (report/references.bib), Algorithms 1 and 2, arXiv v2.
 
 Pseudo-code                                        Here
   D_0 uniform over the domain                       EntropyProjection.init
@@ -13,11 +13,12 @@ Pseudo-code                                        Here
       lambda = log[m_i (1 - q_i(D)) / ((1 - m_i) q_i(D))]
   return D_T                                        EntropyProjection.play
 
-Guarantee: T (selection_epsilon^2/8 + 1/(2 stddev^2))-zCDP, one record replaced, n public (liu2021iterative, Theorem 1, v2).
+Guarantee: T (selection_epsilon^2/8 + 1/(2 stddev^2))-zCDP, one record replaced (liu2021iterative, Theorem 1, v2).
 Accuracy: with projections that stop at gamma, which all noise stays within, each round lowers KL(P || D) by at least
-  2 (error - 2 gamma)^2 (Pythagoras, then Pinsker), so some round has error at most sqrt(log|X|/(2T)) + 2 gamma plus the slack of the selection.
+  2 (error - 2 gamma)^2 (Pythagoras, then Pinsker), so some round has error at most sqrt(log|X|/(2T)) + 2 gamma plus
+  the slack of the selection.
 Differences from the paper:
-  1. Its gamma, log(|Q|/beta)/epsilon, is not on the scale of answers; ours is 0, or in theory mode the noise's own reach.
+  1. Its gamma, log(|Q|/beta)/epsilon, is not on the scale of answers; ours is 0, or in theory mode the noise's reach.
   2. `solver="dual"` finds the maximum-entropy distribution itself instead of a feasible point. Post-processing.
   3. Answers and measurements are clamped to [1e-6, 1 - 1e-6] before the logarithm. Post-processing.
 """

@@ -1,4 +1,4 @@
-"""The budget of select-measure algorithms: one split of rho (or of pure epsilon) over rounds, selection and measurement."""
+"""The budget of select-measure algorithms: rho (or pure epsilon) split over rounds, selection and measurement."""
 
 from __future__ import annotations
 
@@ -56,18 +56,19 @@ class Split:
     def forecast(self, setting: Setting, bound: float | None = None) -> Forecast:
         """The two sources of error that the budget fixes, as fractions of the rows.
 
-        An error of (2/epsilon) log |Q| counts is about where the exponential mechanism begins to tell the worst query from the rest.
+        An error of (2/epsilon) log |Q| counts is about where the exponential mechanism begins to tell the worst
+        query from the rest.
         """
         resolution = 2 * math.log(max(2, setting.workload.num_queries)) / float(self.selection_epsilon)
         return Forecast(self.measurement_stddev / setting.num_rows, resolution / setting.num_rows, bound)
 
 
 def split(setting: Setting, *, num_rounds: int, selection_share: Fraction, num_selected: int = 1) -> Split:
-    """Spend rho evenly over the rounds: a share on selection, the rest on measurement (MECHANISMS 2).
+    """Spend rho evenly over the rounds: a share on selection, the rest on measurement.
 
     Guarantees:
-        num_rounds num_selected (selection_epsilon^2/8 + 1/(2 stddev^2)) <= rho per record, by rounding the one down and the
-        other up; at least 0.99 of it is used (tested).
+        num_rounds num_selected (selection_epsilon^2/8 + 1/(2 stddev^2)) <= rho per record, by rounding the one down
+        and the other up; at least 0.99 of it is used (tested).
 
     Example: rho = 0.014270343, 100 rounds, half and half give selection_epsilon 0.023892 and stddev 83.7111 (a test).
     """
@@ -85,7 +86,7 @@ def split(setting: Setting, *, num_rounds: int, selection_share: Fraction, num_s
 
 
 def split_pure(setting: Setting, *, num_rounds: int) -> Split:
-    """Spend a pure epsilon evenly: epsilon/(2T) for each selection and each measurement (hardt2012simple, Figure 1, v1)."""
+    """Spend a pure epsilon evenly: epsilon/(2T) a selection and a measurement (hardt2012simple, Figure 1, v1)."""
     if num_rounds < 1:
         raise SettingError("num_rounds must be at least 1")
     each = setting.epsilon_per_record / (2 * num_rounds)

@@ -1,0 +1,72 @@
+"""The command line: one file a command.
+
+Heavy modules are imported inside the commands, so that `equipoise --help` answers at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from equipoise.cli import answer, evaluate, ledger, methods, plan, release, schema
+from equipoise.cli.group import Commands
+
+__all__ = ["app", "main"]
+
+EXIT_CODES = (
+    "Exit codes: 0 done, 1 unexpected, 2 argument or option, 3 schema, 4 data, 5 query or workload, 6 budget, 7 memory,"
+    " 8 ledger, 9 release folder, 130 interrupted."
+)
+
+app = typer.Typer(
+    name="equipoise",
+    cls=Commands,
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,  # they print local variables, which may be private
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EXIT_CODES,
+)
+
+
+def _add(command: Callable[..., Any], examples: tuple[str, ...]) -> None:
+    # Typer joins the lines of a paragraph, so each example is a paragraph of its own.
+    lines = [f"[bold]{'Examples' if len(examples) > 1 else 'Example'}[/bold]", *(f"$ {line}" for line in examples)]
+    app.command(epilog="\n\n".join(lines))(command)
+
+
+_add(schema.schema, schema.EXAMPLES)
+_add(plan.plan, plan.EXAMPLES)
+_add(release.release, release.EXAMPLES)
+_add(answer.answer, answer.EXAMPLES)
+_add(evaluate.evaluate, evaluate.EXAMPLES)
+_add(ledger.ledger, ledger.EXAMPLES)
+_add(methods.methods, methods.EXAMPLES)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"equipoise {version('equipoise')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", envvar="EQUIPOISE_DEBUG", help="Show tracebacks, which may quote private data."),
+    ] = False,
+) -> None:
+    """Private synthetic data and private answers from a sensitive table, with a guarantee that holds."""
+
+
+def main() -> None:
+    """The `equipoise` command."""
+    app()

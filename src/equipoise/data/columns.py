@@ -64,6 +64,16 @@ class Column(BaseModel, ABC):
             raise ValueError("two of its codes would carry the same label")
         return self
 
+    def _declared(self) -> tuple[object, ...]:
+        return tuple(getattr(self, key) for key in type(self).model_fields)
+
+    # Pydantic's own comparison trips over cached arrays.
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and isinstance(other, Column) and self._declared() == other._declared()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._declared()))
+
     def _check_values(self) -> None:
         """Raise ValueError where the declaration contradicts itself."""
 
@@ -159,6 +169,8 @@ class Column(BaseModel, ABC):
             QueryError: The text is no value of the column, or only part of a bin.
         """
         code = self._code_of_label.get(text)
+        if code is None and text == MISSING:
+            raise self.refuse("by its schema no value is missing")
         if code is None:
             return self._equals(text)
         mask = np.zeros(self.size, dtype=np.bool_)

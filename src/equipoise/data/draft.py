@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import tomlkit
+from tomlkit.items import Array
 from tomlkit.items import Table as Section
 
 from equipoise.data.inference import Guess, guess
@@ -49,7 +50,8 @@ def draft(source: Any, *, name: str | None = None) -> str:
     Example:
         >>> print(draft(pa.table({"sex": ["F", "M", "F"]}), name="people").split("[columns.sex]")[1].strip())
         type = "categorical"
-        values = ["F", "M"]  # values read from the data
+        # values read from the data
+        values = ["F", "M"]
         confirmed = false
     """
     opened = open_source(source)
@@ -118,14 +120,21 @@ def _privacy(name: str) -> Section:
 def _column(found: Guess) -> Section:
     column = tomlkit.table()
     column.add("type", found.kind)
-    for position, (key, value) in enumerate(found.keys.items()):
-        column.add(key, value)
-        if position == 0 and found.reason:
-            column[key].comment(found.reason)
+    if found.reason:
+        column.add(tomlkit.comment(found.reason))
+    for key, value in found.keys.items():
+        column.add(key, _lines(value) if isinstance(value, list) else value)
     if found.reason:
         column.add("confirmed", False)
     column.add(tomlkit.nl())
     return column
+
+
+def _lines(values: list[str]) -> Array:
+    """An array of short lines; one value a line when there are too many for one."""
+    array = tomlkit.array()
+    array.extend(values)
+    return array.multiline(sum(len(value) + 4 for value in values) > 100)
 
 
 def _comment(document: tomlkit.TOMLDocument, text: str) -> None:

@@ -1,0 +1,1 @@
+"""Counting on the real table: the only readers of private rows."""

@@ -1,8 +1,9 @@
 """Error bars that the game gives away: bounds on every query's error, from public quantities, at no cost.
 
 The last selection is evidence about all queries at once. The exponential mechanism picks a query whose error is within
-(2/epsilon) log(|Q|/beta) counts of the largest (mcsherry2007mechanism, Theorem 6), and the picked error is known up to the noise of its measurement; so no
-query that could have been picked was further off. The last repair moved each answer by a known amount, which is added.
+(2/epsilon) log(|Q|/beta) counts of the largest (mcsherry2007mechanism, Theorem 6), and the picked error is known up
+to the noise of its measurement; so no query that could have been picked was further off. The last repair moved each
+answer by a known amount, which is added.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from equipoise.queries.workload import Workload
 __all__ = ["SelectionEvidence", "error_bars"]
 
 FAILURE = 0.05
-"""All bars hold together with probability 1 - FAILURE: two fifths for the selection, three fifths for the measurements."""
+"""All bars hold together with probability 1 - FAILURE: two fifths for the selection, the rest for measurements."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,9 @@ def _reach(evidence: SelectionEvidence, stddev: float, num_measured: int) -> flo
     """A bound on the noise of all measurements at once, in counts, that fails with probability at most 3/5 FAILURE.
 
     Guarantees:
-        Discrete Gaussian noise is sub-Gaussian with its own parameter (canonne2020discrete, Corollary 17 in v4): Pr[|noise| > t s]
-        <= 2 exp(-t^2/2). Laplace noise of scale b has Pr[|noise| > t b] <= exp(-t), and stddev >= sqrt(2) b - 1.
+        Discrete Gaussian noise is sub-Gaussian with its own parameter (canonne2020discrete, Corollary 17 in v4):
+        Pr[|noise| > t s] <= 2 exp(-t^2/2). Laplace noise of scale b has Pr[|noise| > t b] <= exp(-t), and stddev >=
+        sqrt(2) b - 1.
     """
     failure = 0.6 * FAILURE / max(1, num_measured)
     if evidence.gaussian:
@@ -47,11 +49,11 @@ def _reach(evidence: SelectionEvidence, stddev: float, num_measured: int) -> flo
 
 
 def error_bars(outcome: Outcome, workload: Workload, num_rows: int, evidence: SelectionEvidence) -> FloatArray | None:
-    """Half-widths, one a query, that hold for the model's answers simultaneously with probability 0.95; None without rounds.
+    """Half-widths, one a query, that hold together for the model's answers with probability 0.95; None without rounds.
 
     Guarantees:
-        With probability at least 1 - FAILURE over the mechanisms' noise, |q(model) - q(table)| is at most the bar of q for
-        every query of the workload. Uses moves and played answers only: post-processing.
+        With probability at least 1 - FAILURE over the mechanisms' noise, |q(model) - q(table)| is at most the bar of
+        q for every query of the workload. Uses moves and played answers only: post-processing.
     """
     if outcome.last_played is None:
         return None
@@ -70,7 +72,8 @@ def error_bars(outcome: Outcome, workload: Workload, num_rows: int, evidence: Se
             np.abs(_measured(move) / num_rows - final[move.ids])
             + _reach(evidence, move.stddev, num_measured) / num_rows
         )
-        # A query that may not be picked again was not among the candidates of the last selection, unless it was just picked.
+        # A query that may not be picked again was not among the candidates of the last selection, unless it was just
+        # picked.
         usable = evidence.repeats or move is last
         bars[move.ids] = np.minimum(bars[move.ids], direct) if usable else direct
     return np.minimum(bars, 1.0)

@@ -1,7 +1,8 @@
 """The game: a query player and a data player take turns. Every algorithm of Equipoise is this loop.
 
-Moves already in the ledger (a release that was killed and started again) are replayed to the data player and cost nothing; the game goes
-on from there. The data player's randomness is drawn anew for each round from the recorded seed, so a replay is the same game.
+Moves already in the ledger (a release that was killed and started again) are replayed to the data player and cost
+nothing; the game goes on from there. The data player's randomness is drawn anew for each round from the recorded
+seed, so a replay is the same game.
 """
 
 from __future__ import annotations

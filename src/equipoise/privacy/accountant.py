@@ -3,7 +3,7 @@
 Adjacency everywhere: one record replaced, the number of records public. Costs are `fractions.Fraction`, added without
 rounding; only the conversion between rho and (epsilon, delta) is floating point, and it errs on the private side.
 
-Papers (docs/references.bib): bun2016concentrated for zCDP and its composition, canonne2020discrete (Proposition 12 and
+Papers (report/references.bib): bun2016concentrated for zCDP and its composition, canonne2020discrete (Proposition 12 and
 Corollary 13, arXiv v4) for the conversion, cesar2021bounding (Lemma 3.2, arXiv v2) for the exponential mechanism's
 epsilon^2/8.
 """

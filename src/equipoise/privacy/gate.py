@@ -60,7 +60,7 @@ class Turn:
 
         Guarantees:
             Raises `BudgetError` before anything is looked at when the run's reservation does not cover the event;
-            the test compares exact fractions and uses public quantities only (a zCDP filter, MECHANISMS 2).
+            the test compares exact fractions and uses public quantities only (a zCDP filter, docs/mechanisms.md).
         """
         charged: Event = event
         if self.rows_per_unit > 1 and not isinstance(event, Group):

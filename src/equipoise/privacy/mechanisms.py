@@ -1,6 +1,6 @@
 """The primitives that look at private counts: each debits its event, then opens the counts, then adds exact noise.
 
-Names follow the table of primitives in docs/design.md: P1 `measure`, P2 `measure_pure`, P3 and P4 `select`,
+Names follow the table of primitives in docs/mechanisms.md: P1 `measure`, P2 `measure_pure`, P3 and P4 `select`,
 P5 `select_pure`, P9 `ConditionalTest`. Nothing else in Equipoise reads a true count.
 """
 
@@ -114,7 +114,7 @@ class ConditionalTest:
     Guarantees:
         Precondition: each tested count changes by at most 1 between neighbouring tables.
         Postcondition: all outcomes together are, but for probability `delta`, an N-fold composition of epsilon-DP
-        steps, N = `accountant.calls_of_conditional_release` (Lemma D, proved in docs/design.md): N epsilon^2/2-zCDP.
+        steps, N = `accountant.calls_of_conditional_release` (Lemma D, proved in docs/mechanisms.md): N epsilon^2/2-zCDP.
         The number of tests is unlimited; after `max_hits` releases every further test is refused.
     """
 

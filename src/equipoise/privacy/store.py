@@ -108,7 +108,7 @@ def connect(location: str | Path) -> sa.Engine:
         elif url.startswith("sqlite:///"):
             engine = _sqlite(Path(url.removeprefix("sqlite:///")))
         else:
-            engine = sa.create_engine(url, isolation_level="READ COMMITTED")
+            engine = sa.create_engine(url, isolation_level="READ COMMITTED", poolclass=sa.pool.NullPool)
         _create_tables(engine)
     except ModuleNotFoundError as error:
         raise LedgerError("a PostgreSQL ledger needs the extra: pip install 'equipoise[postgres]'") from error
@@ -122,7 +122,9 @@ def _sqlite(path: Path) -> sa.Engine:
         raise LedgerError(f"the folder of the ledger {path} does not exist")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise LedgerError(f"the ledger {path} cannot be written; pass --ledger with a path that can be")
-    return _listening(sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": BUSY_SECONDS}))
+    # No pool: a connection a transaction costs a millisecond, leaves nothing open behind and survives a fork.
+    pool = sa.pool.NullPool
+    return _listening(sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": BUSY_SECONDS}, poolclass=pool))
 
 
 def _listening(engine: sa.Engine) -> sa.Engine:

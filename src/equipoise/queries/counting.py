@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -141,16 +143,30 @@ class Tally:
         self._large: IntArray | None = None
         self._num_rows = 0
 
-    def add(self, codes: Codes, first: int = 0, last: int | None = None) -> None:
-        """Counts rows into the blocks `first` to `last` - 1, by default all.
+    @property
+    def num_cells(self) -> int:
+        """Cells of all blocks."""
+        return len(self._counts)
 
-        Several threads may add to one tally at once if they add the same rows to different blocks.
+    def add(self, codes: Codes, *, pool: Executor | None = None, num_shares: int = 1) -> None:
+        """Counts rows into all blocks.
+
+        Args:
+            codes: Encoded rows, of all columns.
+            pool: Threads that count different blocks at once.
+            num_shares: How many of them.
         """
         codes = _checked(codes, self.sizes)
-        last = len(self.blocks) if last is None else last
+        self._make_room(codes.shape[1])
+        if pool is None:
+            self._count(codes, 0, len(self.blocks))
+            return
+        ends = np.linspace(0, len(self.blocks), num_shares + 1).astype(int).tolist()
+        for done in [pool.submit(self._count, codes, *share) for share in pairwise(ends)]:
+            done.result()
+
+    def _count(self, codes: Codes, first: int, last: int) -> None:
         scratch = np.empty((4, BLOCK_ROWS), dtype=np.uint32)
-        if first == 0:
-            self._make_room(codes.shape[1])
         _count(self._counts, codes, self._columns, self._strides, self._bounds, self._offsets, scratch, first, last)
 
     def _make_room(self, num_rows: int) -> None:

@@ -1,0 +1,1 @@
+"""Query players: the only players that face the truth."""

@@ -1,8 +1,8 @@
 """Best response by private selection: pick the queries with the largest error, then measure them.
 
-The query player of MWEM, PEP, GEM and RAP (liu2021iterative, Algorithm 1, lines 3 to 6, arXiv v2): the exponential mechanism
-(one-shot top-K when it selects several) on |count error|, then discrete Gaussian noise. The pure variant uses permute-and-flip and
-discrete Laplace noise instead.
+The query player of MWEM, PEP, GEM and RAP (liu2021iterative, Algorithm 1, lines 3 to 6, arXiv v2): the exponential
+mechanism (one-shot top-K when it selects several) on |count error|, then discrete Gaussian noise. The pure variant
+uses permute-and-flip and discrete Laplace noise instead.
 """
 
 from __future__ import annotations

@@ -26,5 +26,5 @@ class QueryPlayer(Protocol[State]):
         ...
 
     def recall(self, state: State, played: Played, move: Move) -> State:
-        """The state after a move made earlier and found in the ledger: what `step` would have returned; costs nothing."""
+        """The state after a move found in the ledger: what `step` returned when it made it; costs nothing."""
         ...

@@ -1,0 +1,5 @@
+"""`python -m equipoise.cli`."""
+
+from equipoise.cli import main
+
+main()

@@ -1,0 +1,68 @@
+"""`equipoise evaluate`: true errors of a release, for the steward only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from equipoise.cli.console import Json, Quiet, Speaker, columns
+from equipoise.errors import OutputError
+
+if TYPE_CHECKING:
+    from equipoise.evaluation import Evaluation
+
+__all__ = ["EXAMPLES", "evaluate"]
+
+EXAMPLES = ("equipoise evaluate out/ people.csv",)
+
+LABEL = "NOT PRIVATE: computed from the private table. For the steward only; do not publish."
+
+
+def evaluate(
+    folder: Annotated[Path, typer.Argument(metavar="OUT", help="A release folder.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The private table that it was made from.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="HTML", help="The internal report. Default: OUT-internal.html, beside OUT."),
+    ] = None,
+    threads: Annotated[int | None, typer.Option(help="For the scan. Default: all cores.")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare a release with the private table: [bold red]not private[/bold red], for the steward only.
+
+    Prints the true errors and writes an internal report outside the release folder, so that it is not published with it.
+    """
+    from equipoise import evaluation
+    from equipoise.data.table import read
+    from equipoise.data.write import write_bytes
+    from equipoise.release import load
+
+    speaker = Speaker(json=json, quiet=quiet)
+    target = output or folder.resolve().parent / f"{folder.resolve().name}-internal.html"
+    if folder.resolve() in target.resolve().parents:
+        raise OutputError("the internal report is not private, so it may not lie in the release folder; choose -o elsewhere")
+    release = load(folder)
+    rows = evaluation.stored_rows(folder, release.schema)
+    table = read(file, schema=release.schema)
+    with speaker.steps("Counting") as progress:
+        found = evaluation.evaluate(release, table, rows=rows, threads=threads, progress=progress)
+    write_bytes(evaluation.internal_report(release, rows, found).encode(), target)
+    speaker.result({**found.to_json(), "release": str(folder), "report": str(target)}, _shown(found, target))
+
+
+def _shown(found: Evaluation, target: Path) -> list[Any]:
+    from rich.text import Text
+
+    rows = []
+    for name, errors in (("model", found.model), ("synthetic rows", found.rows)):
+        variation = "" if errors.total_variation is None else f"{errors.total_variation:.4%}"
+        rows.append((name, f"{errors.max:.4%}", f"{errors.mean:.4%}", f"{errors.rmse:.4%}", variation))
+    label = Text(LABEL, style="bold red")
+    titles = ("true error", "largest", "mean", "root mean square", "total variation (mean)")
+    told = [label, columns(titles, rows, right=(1, 2, 3, 4))]
+    if found.coverage is not None:
+        told.append(f"{found.coverage:.2%} of the true answers lie within their error bars.")
+    return [*told, f"Internal report: {target}", label]

@@ -1,0 +1,75 @@
+"""The group of commands: what happens when one of them fails.
+
+A message is a release. Our own errors are written to name a column and a rule, so they are printed; anything else may
+quote a cell, so by default only its type is.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from equipoise.cli.console import rich_console
+from equipoise.errors import EquipoiseError
+
+__all__ = ["Commands"]
+
+INTERRUPTED = 130
+"""What shells expect after an interrupt: 128 and the signal's number."""
+
+_TYPER = (typer.Exit, typer.Abort, typer.BadParameter.__mro__[2])
+"""How typer ends a command, usage errors included: it knows best how to show them. The last is click's own root, which
+typer does not export and has under different names in different versions."""
+
+
+class Commands(TyperGroup):
+    """Runs a command and turns what it raises into a message and an exit code."""
+
+    _arguments: Sequence[str] = ()
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Remember the arguments: a failing command must know whether JSON was asked for."""
+        self._arguments = tuple(args)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except (*_TYPER, BrokenPipeError):
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            if ctx.params.get("debug"):
+                traceback.print_exception(error, file=sys.stderr)
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> NoReturn:
+        kind, message, exit_code = self._told(error)
+        if "--json" in self._arguments:
+            typer.echo(json.dumps({"error": {"kind": kind, "message": message, "exit_code": exit_code}}, indent=2))
+        console = rich_console(stderr=True)
+        console.print("error: ", style="bold red", end="")
+        console.print(message, markup=False, soft_wrap=True)
+        raise typer.Exit(exit_code)
+
+    def _told(self, error: BaseException) -> tuple[str, str, int]:
+        kind = type(error).__name__
+        if isinstance(error, EquipoiseError):
+            return kind, str(error), error.exit_code
+        if isinstance(error, KeyboardInterrupt):
+            hint = "; repeat the command to go on where it stopped: what was paid for is not paid for again"
+            return kind, "interrupted" + (hint if "release" in self._arguments else ""), INTERRUPTED
+        if isinstance(error, MemoryError):
+            return kind, "out of memory; release fewer columns, or use coarser bins", 1
+        return (
+            kind,
+            f"unexpected {kind}. Its message is not shown, because it may quote private data; `equipoise --debug ...`"
+            " shows it with a traceback",
+            1,
+        )

@@ -1,0 +1,132 @@
+"""`equipoise ledger`: what was spent on a table, on what, and what is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from equipoise.cli.console import Json, Quiet, Speaker, columns, pairs
+from equipoise.errors import LedgerError, SettingError
+
+if TYPE_CHECKING:
+    from equipoise.cli.budget import Budget
+    from equipoise.data.schema import Schema
+    from equipoise.privacy.ledger import Account
+
+__all__ = ["EXAMPLES", "ledger"]
+
+EXAMPLES = (
+    "equipoise ledger people.toml",
+    "equipoise ledger people.toml --verify",
+    "equipoise ledger people.toml --close 3f2a91",
+)
+
+
+def ledger(
+    schema: Annotated[Path, typer.Argument(metavar="SCHEMA", help="The table's schema (TOML) or domain (JSON) file.")],
+    location: Annotated[
+        str | None, typer.Option("--ledger", metavar="PATH|URL", help="Another ledger than the schema's.")
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Recompute the chain of entries and every release's spending.")
+    ] = False,
+    change_total: Annotated[
+        bool, typer.Option("--change-total", help="Record the schema's total as the new one: kept in the chain for ever.")
+    ] = False,
+    close: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Give up an unfinished release: what it did not spend is free again."),
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show what was spent on a table, on what, and what is left. Never makes a ledger."""
+    from equipoise.cli.budget import find_account, look
+
+    speaker = Speaker(json=json, quiet=quiet)
+    public = _schema(schema)
+    where = location or _location(public)
+    account = find_account(where, public.name)
+    entries = None
+    if account is None:
+        if verify or change_total or close is not None:
+            raise LedgerError(f"no ledger has an entry for the table {public.name}: nothing was released yet")
+    else:
+        if change_total:
+            account.change_total(epsilon=public.epsilon, delta=public.delta)
+        if close is not None:
+            _close(account, close)
+        entries = account.verify() if verify else None
+    budget = look(where, public)
+    runs = [] if account is None else [_run(row) for row in account.runs()]
+    body = {"table": public.name, "budget": budget.to_json(), "runs": runs, "verified_entries": entries}
+    speaker.result(body, _shown(public.name, budget, runs, entries))
+
+
+def _schema(path: Path) -> Schema:
+    from equipoise.data.schema import from_domain, load
+
+    return from_domain(path) if path.suffix.lower() == ".json" else load(path)
+
+
+def _location(schema: Schema) -> str | Path:
+    from equipoise.pipeline import ledger_location
+
+    location = ledger_location(schema)
+    if location is None:
+        raise SettingError("this table's ledger is in its release folder; pass --ledger OUT/ledger.sqlite")
+    return location
+
+
+def _close(account: Account, prefix: str) -> None:
+    names = [row["run"] for row in account.runs() if row["run"].startswith(prefix)]
+    if len(names) != 1:
+        word = "no release begins" if not names else "several releases begin"
+        raise SettingError(f"--close: {word} with {prefix!r}; `equipoise ledger SCHEMA` lists them")
+    found = account.run(names[0])
+    assert found is not None
+    found.close()
+
+
+def _run(row: dict[str, Any]) -> dict[str, Any]:
+    plan = row["plan"]
+    return {
+        "run": row["run"],
+        "status": row["status"],
+        "created": row["created"],
+        "method": plan.get("plan", {}).get("method"),
+        "num_rounds": plan.get("plan", {}).get("num_rounds"),
+        "epsilon": plan.get("epsilon"),
+        "delta": plan.get("delta"),
+        "accepted_inferred": plan.get("accepted_inferred", []),
+        "spent": {"rho": float(row["spent"].rho), "rho_exact": str(row["spent"].rho)},
+        "reserved": {"rho": float(row["reserved"].rho), "rho_exact": str(row["reserved"].rho)},
+    }
+
+
+def _shown(name: str, budget: Budget, runs: list[dict[str, Any]], entries: int | None) -> list[Any]:
+    told: list[Any] = [pairs([("table", name), ("ledger", budget.location), *budget.words()])]
+    if not budget.exists:
+        return [*told, "There is no ledger yet: nothing was released."]
+    rows = [
+        (
+            run["run"][:12],
+            run["created"],
+            f"{run['status']}{', inferred bounds accepted' if run['accepted_inferred'] else ''}",
+            f"{run['method']}, {run['num_rounds']} rounds",
+            f"{run['epsilon']:g}",
+            f"{run['delta']:.3g}",
+            f"{run['spent']['rho']:.6g}",
+            f"{run['reserved']['rho']:.6g}" if run["status"] == "open" else "",
+        )
+        for run in runs
+    ]
+    titles = ("release", "when", "status", "method", "epsilon", "delta", "spent (rho)", "reserved (rho)")
+    told.append(columns(titles, rows, right=(4, 5, 6, 7)))
+    if any(run["status"] == "open" for run in runs):
+        told.append("Unfinished (open) releases hold their reservation: repeat their command, or --close them.")
+    if entries is not None:
+        told.append(f"Verified: {entries} entries, the chain is whole and every release adds up to its events.")
+    return told

@@ -1,0 +1,149 @@
+"""The arguments that `plan` and `release` share, and the request they make."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from equipoise.errors import SettingError
+
+if TYPE_CHECKING:
+    from equipoise.data.table import Table
+    from equipoise.pipeline import Request
+
+__all__ = [
+    "AcceptInferred",
+    "Columns",
+    "Delta",
+    "Domain",
+    "Epsilon",
+    "File",
+    "LedgerUrl",
+    "Memory",
+    "Method",
+    "Options",
+    "Pure",
+    "SchemaFile",
+    "Workload",
+    "open_table",
+    "parse_bytes",
+    "parse_options",
+    "request",
+]
+
+TABLE, BUDGET, WORK = "The table", "The budget", "The work"
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The private table: CSV, CSV.gz, Parquet or Arrow.")]
+SchemaFile = Annotated[
+    Path | None, typer.Option("--schema", metavar="TOML", help="Its public schema.", rich_help_panel=TABLE)
+]
+Domain = Annotated[
+    Path | None,
+    typer.Option(
+        "--domain", metavar="JSON", help='Instead of a schema: {"column": size}, codes from 0.', rich_help_panel=TABLE
+    ),
+]
+Columns = Annotated[
+    str | None, typer.Option(metavar="A,B,C", help="Release only these columns.", rich_help_panel=TABLE)
+]
+AcceptInferred = Annotated[
+    bool,
+    typer.Option(
+        "--accept-inferred",
+        help="Accept bounds and categories read from the data; recorded as outside the guarantee.",
+        rich_help_panel=TABLE,
+    ),
+]
+Epsilon = Annotated[float, typer.Option(help="Privacy budget of this release.", rich_help_panel=BUDGET)]
+Delta = Annotated[float | None, typer.Option(help="Default: 1/n^2.", rich_help_panel=BUDGET)]
+Pure = Annotated[
+    bool, typer.Option("--pure", help="Pure epsilon: delta 0, for methods that offer it.", rich_help_panel=BUDGET)
+]
+LedgerUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger", metavar="PATH|URL", help="Where spending is recorded. Default: as the schema says.", rich_help_panel=BUDGET
+    ),
+]
+Workload = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT|JSON",
+        help="What must come out right: 3-way; 2-way,3-way; random 64 3-way seed 0; or a JSON file."
+        " Default: 3-way, or all columns if fewer.",
+        rich_help_panel=WORK,
+    ),
+]
+Method = Annotated[str, typer.Option(help="See `equipoise methods`.", rich_help_panel=WORK)]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="NAME=VALUE", help="An option of the method; may be repeated.", rich_help_panel=WORK),
+]
+Memory = Annotated[str, typer.Option(metavar="SIZE", help="Memory that the game may use.", rich_help_panel=WORK)]
+
+_UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+
+def parse_bytes(text: str) -> int:
+    """A number of bytes from a text such as 4GB; units are powers of 1024.
+
+    Example:
+        >>> parse_bytes("4GB") == 4 * 2**30, parse_bytes("512 MiB") == 2**29
+        (True, True)
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", text.lower())
+    if match is None or float(match[1]) == 0:
+        raise SettingError(f"--memory {text!r} is not a size; write it as 512MB or 4GB")
+    return int(float(match[1]) * 1024 ** _UNITS[match[2]])
+
+
+def parse_options(pairs: Sequence[str] | None) -> dict[str, str]:
+    """A method's options from texts NAME=VALUE.
+
+    Example:
+        >>> parse_options(["num_rounds=40"])
+        {'num_rounds': '40'}
+    """
+    found: dict[str, str] = {}
+    for pair in pairs or ():
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not name or name in found:
+            raise SettingError(f"--option {pair!r}: write each option once, as NAME=VALUE")
+        found[name] = value
+    return found
+
+
+def open_table(
+    file: Path, *, schema: Path | None, domain: Path | None, columns: str | None, workload: str | None
+) -> Table:
+    """The table with the columns that are asked for: by `--columns`, else by the workload file, else all."""
+    from equipoise.data.table import read
+    from equipoise.queries.build import columns_of
+
+    if (schema is None) == (domain is None):
+        raise SettingError("give the public schema: either --schema people.toml or --domain people.domain.json")
+    chosen = schema or domain
+    assert chosen is not None
+    ending = ".toml" if schema is not None else ".json"
+    if chosen.suffix.lower() != ending:
+        raise SettingError(f"{chosen}: --schema takes a TOML file, --domain a JSON file")
+    table = read(file, schema=chosen)
+    names = None if workload is None else columns_of(workload)
+    if columns is not None:
+        names = [name.strip() for name in columns.split(",")]
+    return table if names is None else table.select(names)
+
+
+def request(table: Table, *, workload: str | None, memory: str, options: Sequence[str] | None, **rest: Any) -> Request:
+    """What the user asks for, with the texts of the command line understood."""
+    from equipoise.pipeline import Request
+
+    if workload is None:
+        workload = f"{min(3, len(table.schema.columns))}-way"
+    return Request(
+        table, workload=workload, memory_limit=parse_bytes(memory), options=parse_options(options), **rest
+    )

@@ -1,0 +1,175 @@
+"""`equipoise plan`: what a release would cost and give; touches no budget and reads no private value."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from equipoise.cli import options
+from equipoise.cli.console import Json, Quiet, Speaker, columns, pairs
+from equipoise.errors import BudgetError
+
+if TYPE_CHECKING:
+    from equipoise.cli.budget import Budget
+    from equipoise.pipeline import Prepared
+
+__all__ = ["EXAMPLES", "plan"]
+
+EXAMPLES = (
+    "equipoise plan people.csv --schema people.toml --epsilon 1 --workload 3-way",
+    "equipoise plan people.csv --schema people.toml --columns sex,age,income --epsilon 0.5 --method mwem --json",
+)
+
+
+def plan(
+    file: options.File,
+    epsilon: options.Epsilon,
+    schema: options.SchemaFile = None,
+    domain: options.Domain = None,
+    columns: options.Columns = None,
+    delta: options.Delta = None,
+    pure: options.Pure = False,
+    ledger: options.LedgerUrl = None,
+    workload: options.Workload = None,
+    method: options.Method = "pep",
+    option: options.Options = None,
+    memory: options.Memory = "4GB",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say what a release would cost and how accurate it would be, before anything is touched.
+
+    Of the table only the number of rows is used. Exit code 6 when the budget does not cover it.
+    """
+    speaker = Speaker(json=json, quiet=quiet)
+    with speaker.steps("Planning"):
+        table = options.open_table(file, schema=schema, domain=domain, columns=columns, workload=workload)
+        # A draft may be planned with, though not released: the plan says so.
+        request = options.request(
+            table,
+            epsilon=epsilon,
+            delta=delta,
+            pure=pure,
+            ledger=ledger,
+            workload=workload,
+            method=method,
+            options=option,
+            memory=memory,
+            accept_inferred=True,
+        )
+        prepared, budget = _plan(request)
+    body = _body(prepared, budget)
+    speaker.result(body, _shown(body, budget, prepared))
+    if not body["fits"]:
+        raise typer.Exit(BudgetError.exit_code)
+
+
+def _plan(request: Any) -> tuple[Prepared, Budget]:
+    from equipoise import pipeline
+    from equipoise.cli.budget import Budget, look
+    from equipoise.privacy.accountant import Cost
+
+    prepared = pipeline.prepare(request)
+    schema = request.table.schema
+    location = request.ledger or pipeline.ledger_location(schema)
+    if location is None:
+        return prepared, Budget("a new one in the release folder", False, schema.epsilon, schema.delta, Cost())
+    budget = look(location, schema)
+    if budget.exists:
+        pipeline.open_account(request)  # refuses, as a release would, a ledger that has another total
+    return prepared, budget
+
+
+def _body(prepared: Prepared, budget: Budget) -> dict[str, Any]:
+    from equipoise.privacy import accountant, events
+    from equipoise.statement import CURVE, describe_event
+
+    made, setting, request = prepared.plan, prepared.setting, prepared.request
+    rho = made.cost.rho
+    forecast = {
+        name: None if share is None else {"share": share, "count": share * setting.num_rows}
+        for name, share in asdict(made.forecast).items()
+    }
+    return {
+        "fits": budget.covers(made.reserve),
+        "table": request.table.schema.name,
+        "num_rows": setting.num_rows,
+        "columns": list(setting.workload.domain.columns),
+        "domain_cells": setting.workload.domain.num_cells,
+        "workload": {
+            "text": str(request.workload),
+            "num_queries": setting.workload.num_queries,
+            "num_marginals": len(setting.workload.groups),
+        },
+        "method": {"name": made.method, "num_rounds": made.num_rounds, "options": made.options},
+        "memory": {"bytes": made.memory_bytes, "limit": setting.memory_limit},
+        "guarantee": {
+            "epsilon": request.epsilon,
+            "delta": 0.0 if made.pure else prepared.delta,
+            "rho": float(rho),
+            "rows_per_unit": setting.rows_per_unit,
+            "curve": {f"{d:g}": accountant.epsilon_of(rho=rho, delta=d) for d in CURVE},
+        },
+        "events": [
+            {
+                "event": events.to_json(event),
+                "words": describe_event(event),
+                "times": times,
+                "rho": float(accountant.cost(event).rho * times),
+                "share": float(accountant.cost(event).rho * times / rho),
+            }
+            for event, times in made.events
+        ],
+        "expected_error": forecast,
+        "budget": budget.to_json(),
+        "unconfirmed": list(request.table.schema.unconfirmed),
+    }
+
+
+def _shown(body: dict[str, Any], budget: Budget, prepared: Prepared) -> list[Any]:
+    guarantee, method, workload, memory = (body[key] for key in ("guarantee", "method", "workload", "memory"))
+    sizes = ", ".join(
+        f"{name} {size}" for name, size in zip(body["columns"], prepared.workload.domain.sizes, strict=True)
+    )
+    facts = [
+        ("table", f"{body['table']}: {body['num_rows']:,} rows"),
+        ("columns", sizes),
+        ("domain", f"{body['domain_cells']:,} cells"),
+        ("workload", f"{workload['text']}: {workload['num_queries']:,} queries in {workload['num_marginals']:,} marginals"),
+        ("method", f"{method['name']}, {method['num_rounds']} rounds"),
+        ("options", ", ".join(f"{name} {value}" for name, value in method["options"].items())),
+        ("memory", f"{memory['bytes'] / 2**20:,.0f} MiB of {memory['limit'] / 2**20:,.0f} MiB"),
+        ("asked", f"epsilon {guarantee['epsilon']:g} at delta {guarantee['delta']:.3g} (rho {guarantee['rho']:.6g})"),
+        ("which is", "; ".join(f"epsilon {eps:.3g} at delta {d}" for d, eps in guarantee["curve"].items())),
+    ]
+    events = [(e["words"], f"{e['times']:,}", f"{e['rho']:.4g}", f"{e['share']:.0%}") for e in body["events"]]
+    told = [
+        pairs(facts),
+        columns(("cost", "times", "rho", "share"), events, right=(1, 2, 3)),
+        columns(("expected error", "share of rows", "rows"), _errors(body["expected_error"]), right=(1, 2)),
+        pairs([("ledger", budget.location + ("" if budget.exists else " (nothing recorded yet; planning makes none)")), *budget.words()]),
+        "\nFits the budget. Nothing was spent."
+        if body["fits"]
+        else "\nDoes NOT fit the budget: ask for a smaller epsilon. Nothing was spent.",
+    ]
+    if body["unconfirmed"]:
+        told.append(f"Not confirmed yet, so release would refuse: {', '.join(body['unconfirmed'])}.")
+    return told
+
+
+def _errors(expected: dict[str, Any]) -> list[tuple[str, str, str]]:
+    words = {
+        "measurement_stddev": "noise of a measured answer (standard deviation)",
+        "selection_resolution": "smallest error that a selection can tell from the rest",
+        "bound": "largest error, at most this with probability 0.95",
+    }
+    rows = []
+    for name, text in words.items():
+        error = expected.get(name)
+        if error is None:
+            rows.append((text, "no bound in this mode", ""))
+        else:
+            rows.append((text, f"{error['share']:.4%}", f"{error['count']:,.1f}"))
+    return rows

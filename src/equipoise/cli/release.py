@@ -1,0 +1,144 @@
+"""`equipoise release`: a private table in; a synthetic table, a report and a ledger entry out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from equipoise.cli import options
+from equipoise.cli.console import Json, Quiet, Speaker, pairs
+
+if TYPE_CHECKING:
+    from equipoise.cli.budget import Budget
+    from equipoise.pipeline import Request
+    from equipoise.release import Release
+
+__all__ = ["EXAMPLES", "release"]
+
+EXAMPLES = (
+    "equipoise release people.csv --schema people.toml --columns sex,age,region,education,work,income"
+    " --epsilon 1 --workload 3-way --method pep -o out/",
+    "equipoise release adult.csv --domain adult.domain.json --epsilon 1 --workload marginals.json -o out/",
+)
+
+
+def release(
+    file: options.File,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="The release folder to make.")],
+    epsilon: options.Epsilon,
+    schema: options.SchemaFile = None,
+    domain: options.Domain = None,
+    columns: options.Columns = None,
+    accept_inferred: options.AcceptInferred = False,
+    delta: options.Delta = None,
+    pure: options.Pure = False,
+    ledger: options.LedgerUrl = None,
+    workload: options.Workload = None,
+    method: options.Method = "pep",
+    option: options.Options = None,
+    memory: options.Memory = "4GB",
+    threads: Annotated[
+        int | None, typer.Option(help="For the scan. Default: all cores.", rich_help_panel=options.WORK)
+    ] = None,
+    rows: Annotated[int | None, typer.Option(metavar="N", help="Synthetic rows. Default: as many as the table.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Of public randomness only: never of the noise that protects.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a finished release by a new one, which is paid for anew.")
+    ] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Release a table: private synthetic rows, a report, a statement of the guarantee.
+
+    Everything that can be refused is refused before a row is counted or the budget touched. If it is interrupted, repeat
+    the same command: it goes on where it stopped and pays for nothing twice.
+    """
+    from equipoise import folder, pipeline
+    from equipoise.release import is_complete
+
+    speaker = Speaker(json=json, quiet=quiet)
+    with speaker.steps("Opening"):
+        table = options.open_table(file, schema=schema, domain=domain, columns=columns, workload=workload)
+        request = options.request(
+            table,
+            epsilon=epsilon,
+            delta=delta,
+            pure=pure,
+            ledger=ledger,
+            workload=workload,
+            method=method,
+            options=option,
+            memory=memory,
+            accept_inferred=accept_inferred,
+            threads=threads,
+            num_rows=rows,
+            seed=seed,
+        )
+        table.num_rows  # noqa: B018  a pass over a CSV file, remembered: it belongs to this step
+    if (output / folder.MARKER).is_file() and not is_complete(output):
+        speaker.note(f"{output} holds an unfinished release: going on with it.")
+    made = pipeline.run(request, output, overwrite=overwrite, steps=speaker.steps)
+    budget = _budget(request, output)
+    body = _body(made, output, budget)
+    speaker.result(body, [] if quiet else _shown(body, budget, file))
+
+
+def _budget(request: Request, output: Path) -> Budget:
+    from equipoise.cli.budget import look
+    from equipoise.pipeline import ledger_location
+
+    schema = request.table.schema
+    return look(request.ledger or ledger_location(schema) or output / "ledger.sqlite", schema)
+
+
+def _body(made: Release, output: Path, budget: Budget) -> dict[str, Any]:
+    import numpy as np
+
+    bars = made.error_bars
+    return {
+        "release": str(output),
+        "report": str(output / "report.html"),
+        "table": made.schema.name,
+        "num_rows": made.num_rows,
+        "guarantee": made.statement["guarantee"],
+        "outside_the_guarantee": made.statement["outside_the_guarantee"],
+        "accepted_inferred": made.statement["accepted_inferred"],
+        "method": made.statement["method"],
+        "workload": made.statement["workload"],
+        "error_bars": None if bars is None else {"largest": float(bars.max()), "median": float(np.median(bars))},
+        "budget": budget.to_json(),
+        "ledger_run": made.statement["ledger_run"],
+    }
+
+
+def _shown(body: dict[str, Any], budget: Budget, file: Path) -> list[Any]:
+    bars, out = body["error_bars"], body["release"]
+    facts = [
+        ("report", body["report"]),
+        ("guarantee", _sentence(body["guarantee"])),
+        *(("outside it", note) for note in body["outside_the_guarantee"][: 1 if body["accepted_inferred"] else 0]),
+        *((f"budget {name}", value) for name, value in budget.words()),
+    ]
+    if bars is not None:
+        facts.append(
+            ("error bars", f"95 %, all at once: largest ± {bars['largest']:.2%}, median ± {bars['median']:.2%} of the rows")
+        )
+    query = f'equipoise answer {out} "..."'
+    return [
+        f"Released {body['table']} to {out}.",
+        pairs(facts),
+        f"\nNext:\n  {query}\n  equipoise evaluate {out} {file}    (not private: for you only)",
+    ]
+
+
+def _sentence(guarantee: dict[str, Any]) -> str:
+    unit = guarantee["unit"]
+    who = "one record" if unit == "one record" else f"all rows of one {unit} (at most {guarantee['rows_per_unit']})"
+    return (
+        f"replacing {who} changes the probability of any output by a factor of at most e^{guarantee['epsilon']:g}"
+        + ("." if guarantee["delta"] == 0 else f", except with probability {guarantee['delta']:.3g}.")
+    )

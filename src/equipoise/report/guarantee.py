@@ -1,0 +1,91 @@
+"""The privacy statement in plain words, from the machine-readable one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from equipoise.report.numbers import count, percent, power, significant
+
+__all__ = ["Guarantee", "Spent", "budget", "guarantee", "largest_power"]
+
+LEVEL = 0.05
+"""Level of the test in the plain-words statement: the one every statistician knows."""
+
+
+class Guarantee(NamedTuple):
+    """The parts of the statement: one sentence for everyone, and one for those who test hypotheses."""
+
+    promise: str
+    test: str
+    epsilon: str
+    delta: str
+    rho: str
+    curve: tuple[tuple[str, str], ...]
+
+
+class Spent(NamedTuple):
+    """A line of the budget table."""
+
+    words: str
+    times: int
+    rho: str
+    share: float
+
+
+def largest_power(epsilon: float, delta: float, level: float = LEVEL) -> float:
+    """The largest power of a test, of that level, that tells two neighbouring tables apart from the release.
+
+    Guarantees:
+        For every event E of an (epsilon, delta)-private output, Pr[E | one] <= e^epsilon Pr[E | other] + delta, in both
+        directions; the rejection region and its complement are such events.
+
+    Example:
+        >>> round(largest_power(1.0, 0.0), 4), largest_power(0.0, 0.0)
+        (0.1359, 0.05)
+    """
+    # Beyond e^700 a float overflows; the bound is 1 long before.
+    grown = math.exp(min(epsilon, 700.0))
+    return max(level, min(1.0, grown * level + delta, 1 - (1 - delta - level) / grown))
+
+
+def _protected(unit: str, rows_per_unit: int) -> str:
+    if unit == "one record":
+        return "any one record"
+    rows = "one row" if rows_per_unit == 1 else f"up to {count(rows_per_unit)} rows"
+    return f"all that the table holds of any one {unit} ({rows})"
+
+
+def guarantee(statement: dict[str, Any]) -> Guarantee:
+    """The guarantee of a statement in words."""
+    claim = statement["guarantee"]
+    epsilon, delta = float(claim["epsilon"]), float(claim["delta"])
+    protected = _protected(str(claim["unit"]), int(claim["rows_per_unit"]))
+    factor = math.exp(min(epsilon, 700.0))
+    up_to = f", up to an added probability of {power(delta)}" if delta else ""
+    promise = (
+        f"Whoever sees this release can hardly tell whether {protected} of {statement['table']} was as it is or had been"
+        f" replaced by something else: anything they can see is at most {significant(factor, 3)} times (e to the power ε)"
+        f" as likely one way as the other{up_to}. This holds whatever they know already and whatever they do with the"
+        f" release. The number of records, {count(statement['num_rows'])}, is public."
+    )
+    test = (
+        f"In a statistician's words: no test of level {percent(LEVEL, 0)} that looks at this release, of “the record is"
+        f" this” against “the record is that”, has power above {percent(largest_power(epsilon, delta), 1)}."
+    )
+    curve = tuple((power(float(d)), f"{float(e):.3f}") for d, e in claim["curve"].items())
+    return Guarantee(promise, test, significant(epsilon), power(delta), significant(float(claim["rho"])), curve)
+
+
+def budget(statement: dict[str, Any]) -> list[Spent]:
+    """What was paid for, in the order of first use."""
+    total = sum(float(event["rho"]) for event in statement["events"])
+    return [
+        Spent(
+            str(event["words"]),
+            int(event["times"]),
+            significant(float(event["rho"])),
+            float(event["rho"]) / total if total > 0 else 0.0,
+        )
+        for event in statement["events"]
+    ]

@@ -1,0 +1,39 @@
+"""A ledger run that lives in memory: the `Book` of games that test something else than the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from equipoise.core import Move
+from equipoise.privacy.accountant import Cost
+from equipoise.privacy.events import Event
+
+
+@dataclass
+class MemoryBook:
+    """Keeps moves and charges in lists."""
+
+    reserved: Cost
+    rows_per_unit: int = 1
+    stored: list[Move] = field(default_factory=list)
+    charged: list[tuple[Event, Cost]] = field(default_factory=list)
+
+    @property
+    def spent(self) -> Cost:
+        total = Cost()
+        for _, price in self.charged:
+            total = total + price
+        return total
+
+    def moves(self) -> list[Move]:
+        return list(self.stored)
+
+    def record(self, number: int, draw: Callable[[Callable[[Event, Cost], None], Cost], Move]) -> Move:
+        if number < len(self.stored):
+            return self.stored[number]
+        pending: list[tuple[Event, Cost]] = []
+        move = draw(lambda event, price: pending.append((event, price)), self.spent)
+        self.charged += pending
+        self.stored.append(move)
+        return move

