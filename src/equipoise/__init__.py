@@ -28,14 +28,15 @@ from equipoise.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+    from equipoise.algorithms import Plan
     from equipoise.data.draft import draft
     from equipoise.data.schema import Schema
     from equipoise.data.table import Table, read
     from equipoise.evaluation import Evaluation, evaluate
-    from equipoise.pipeline import Prepared
-    from equipoise.release import Answer, Release, load
+    from equipoise.releases import Answer, Release, load
 
 __version__: str
 
@@ -48,7 +49,7 @@ __all__ = [
     "Evaluation",
     "LedgerError",
     "OutputError",
-    "Prepared",
+    "Plan",
     "QueryError",
     "Release",
     "Schema",
@@ -65,14 +66,101 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Answer": "equipoise.release",
+    "Answer": "equipoise.releases",
     "Evaluation": "equipoise.evaluation",
-    "Prepared": "equipoise.pipeline",
-    "Release": "equipoise.release",
+    "Plan": "equipoise.algorithms",
+    "Release": "equipoise.releases",
     "Schema": "equipoise.data.schema",
     "Table": "equipoise.data.table",
     "draft": "equipoise.data.draft",
     "evaluate": "equipoise.evaluation",
-    "load": "equipoise.release",
+    "load": "equipoise.releases",
     "read": "equipoise.data.table",
 }
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("equipoise")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'equipoise' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def release(
+    table: Table,
+    *,
+    epsilon: float,
+    workload: Any = "3-way",
+    delta: float | None = None,
+    method: str = "pep",
+    options: Mapping[str, Any] | None = None,
+    pure: bool = False,
+    seed: int | None = None,
+    ledger: str | Path | None = None,
+    accept_inferred: bool = False,
+    memory_limit: int | None = None,
+    threads: int | None = None,
+) -> Release:
+    """Release a table: a private model of it, to sample, query and write.
+
+    Args:
+        table: The private table (`read`).
+        epsilon: Privacy budget of this release.
+        workload: What must come out right: "3-way", "2-way,3-way", "random 64 3-way seed 0", a JSON file, a list of
+            column tuples or query texts.
+        delta: 1/n^2 unless given.
+        method: An algorithm's name; `equipoise methods` lists them.
+        options: The algorithm's options, such as `{"num_rounds": 40}`.
+        pure: Pure epsilon (delta 0), for methods that offer it.
+        seed: Of public randomness only; never of the noise that protects.
+        ledger: Path or URL; by default the schema's. A table whose schema is not a file and names no ledger has its
+            spending forgotten when the process ends.
+        accept_inferred: Accept bounds and categories that were read from the data; recorded as outside the guarantee.
+        memory_limit: Bytes that the game may use; 4 GiB unless given.
+        threads: Threads for the scan; all cores unless given.
+
+    Raises:
+        EquipoiseError: It is refused; unless the message says otherwise, nothing was spent.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from equipoise.data.listed import Boolean
+        >>> schema = Schema("pets", (Boolean(name="cat"), Boolean(name="dog")))
+        >>> pets = read(pa.table({"cat": [True, False] * 50, "dog": [True] * 100}), schema=schema)
+        >>> made = release(pets, epsilon=1.0, workload="2-way", method="mwem", options={"num_rounds": 2}, seed=1)
+        >>> made.sample(10).num_rows, made.statement["guarantee"]["epsilon"]
+        (10, 1.0)
+    """
+    from equipoise import pipeline
+
+    return pipeline.release(
+        pipeline.Request(
+            table,
+            epsilon=epsilon,
+            workload=workload,
+            delta=delta,
+            method=method,
+            options=options or {},
+            pure=pure,
+            seed=seed,
+            ledger=ledger,
+            accept_inferred=accept_inferred,
+            memory_limit=pipeline.DEFAULT_MEMORY if memory_limit is None else memory_limit,
+            threads=threads,
+        )
+    )
+
+
+def plan(table: Table, *, epsilon: float, **settings: Any) -> Plan:
+    """What a release with these settings (as for `release`) would do and cost; touches no budget, reads no row."""
+    from equipoise import pipeline
+
+    return pipeline.prepare(pipeline.Request(table, epsilon=epsilon, **{"accept_inferred": True} | settings)).plan

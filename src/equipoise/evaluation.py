@@ -23,7 +23,7 @@ from equipoise.engines.arrow import count
 from equipoise.errors import OutputError, SchemaError
 from equipoise.privacy.private import reveal
 from equipoise.queries.workload import Workload
-from equipoise.release import Release
+from equipoise.releases import Release
 from equipoise.report.subject import Subject
 
 __all__ = ["Errors", "Evaluation", "evaluate", "internal_report", "stored_rows"]

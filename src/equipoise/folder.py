@@ -10,14 +10,20 @@ import contextlib
 import json
 import os
 import secrets
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from equipoise.data.write import write_bytes
 from equipoise.errors import OutputError
-from equipoise.release import is_complete
+from equipoise.releases import STATEMENT, is_complete
 
-__all__ = ["hold", "run_of"]
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+__all__ = ["hold", "is_unfinished", "run_of"]
 
 MARKER = ".run.json"
 
@@ -42,8 +48,7 @@ def hold(folder: str | Path, *, overwrite: bool) -> Iterator[Path]:
                 raise OutputError(
                     f"{target} already holds a release; choose another folder, or pass --overwrite for a new one"
                 )
-            for name in ("statement.json", MARKER):
-                (target / name).unlink(missing_ok=True)
+            _unmark_finished(target)
         yield target
     finally:
         os.close(descriptor)
@@ -51,19 +56,35 @@ def hold(folder: str | Path, *, overwrite: bool) -> Iterator[Path]:
 
 def _lock(descriptor: int, target: Path) -> None:
     try:
-        import fcntl
-    except ImportError:  # Windows has no fcntl; its own lock does the same
-        import msvcrt
-
-        lock = lambda: msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]  # noqa: E731
-    else:
-        lock = lambda: fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # noqa: E731
-    try:
-        lock()
+        if sys.platform == "win32":
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         raise OutputError(
             f"another process is writing to {target}; wait for it, or choose another folder with -o"
         ) from error
+
+
+def is_unfinished(folder: Path) -> bool:
+    """Whether a release has begun in the folder and not ended."""
+    return (folder / MARKER).is_file() and run_of(folder) != _finished_run(folder)
+
+
+def _unmark_finished(folder: Path) -> None:
+    """Let a new run begin; but if one that replaces the finished release has begun already, that one goes on.
+
+    The finished release itself stays until the new one is written: a replacement that is refused destroys nothing.
+    """
+    if not is_unfinished(folder):
+        (folder / MARKER).unlink(missing_ok=True)
+
+
+def _finished_run(folder: Path) -> str | None:
+    try:
+        return str(json.loads((folder / STATEMENT).read_text())["ledger_run"])
+    except (ValueError, KeyError, OSError):
+        return None
 
 
 def run_of(folder: Path) -> str:

@@ -32,7 +32,7 @@ from equipoise.privacy.run import Run
 from equipoise.privacy.store import IN_MEMORY
 from equipoise.queries.build import build
 from equipoise.queries.workload import Workload
-from equipoise.release import Release
+from equipoise.releases import Release
 from equipoise.statement import statement
 
 __all__ = [
@@ -119,6 +119,8 @@ def prepare(request: Request) -> Prepared:
             f"the schema of {', '.join(schema.unconfirmed)} was read from the data and is not confirmed. Check the"
             " values and bounds and set `confirmed = true`, or pass --accept-inferred to release outside the guarantee."
         )
+    if (schema.epsilon is None) != (schema.delta is None):
+        raise SchemaError("[privacy]: declare the total's `epsilon` and `delta` together, or neither")
     if not request.epsilon > 0 or request.epsilon == float("inf"):
         raise SettingError("epsilon must be a positive number; 1 is a common choice, smaller is more private")
     # How many rows remain when each unit keeps at most its share does not depend on which ones are kept.

@@ -5,6 +5,7 @@ Heavy modules are imported inside the commands, so that `equipoise --help` answe
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -32,9 +33,11 @@ app = typer.Typer(
 
 
 def _add(command: Callable[..., Any], examples: tuple[str, ...]) -> None:
-    # Typer joins the lines of a paragraph, so each example is a paragraph of its own.
+    # Typer keeps the line ends of a docstring but joins those of an epilog: so the lines of the one are joined here,
+    # and each example is a paragraph of the other.
+    paragraphs = [" ".join(paragraph.split()) for paragraph in str(inspect.getdoc(command)).split("\n\n")]
     lines = [f"[bold]{'Examples' if len(examples) > 1 else 'Example'}[/bold]", *(f"$ {line}" for line in examples)]
-    app.command(epilog="\n\n".join(lines))(command)
+    app.command(help="\n\n".join(paragraphs), epilog="\n\n".join(lines))(command)
 
 
 _add(schema.schema, schema.EXAMPLES)

@@ -7,19 +7,19 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.console import Json, Quiet, Speaker, columns
+from equipoise.cli.console import Json, Quiet, Speaker, table_of
 
 __all__ = ["EXAMPLES", "answer"]
 
 EXAMPLES = (
     'equipoise answer out/ "sex = Female and age in 30..39"',
-    "equipoise answer out/ \"age >= 65\" \"region in {North, South} and income is missing\" --json",
+    'equipoise answer out/ "age >= 65" "region in {North, South} and income is missing" --json',
 )
 
 
 def answer(
     folder: Annotated[Path, typer.Argument(metavar="OUT", help="A release folder.")],
-    queries: Annotated[list[str], typer.Argument(metavar="QUERY...", help="Questions, each in quotes.")],
+    queries: Annotated[list[str], typer.Argument(metavar="QUERY", help="Questions, each in quotes.")],
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -28,16 +28,14 @@ def answer(
     A query is conditions joined by [bold]and[/bold]: column = value, !=, <, <=, >, >=, in 30..39, in {a, b}, not in, is
     missing. Quote values 'like this' and column names `like this` when they hold spaces or signs.
     """
-    from equipoise.release import load
+    from equipoise.releases import load
 
     release = load(folder)
     answers = [release.answer(text) for text in queries]
     body = {
         "release": str(folder),
         "num_rows": release.num_rows,
-        "answers": [
-            {"query": a.text, "share": a.share, "count": a.count, "half_width": a.half_width} for a in answers
-        ],
+        "answers": [{"query": a.text, "share": a.share, "count": a.count, "half_width": a.half_width} for a in answers],
     }
     rows = [
         (
@@ -48,7 +46,7 @@ def answer(
         )
         for a in answers
     ]
-    shown = [columns(("query", "share", "count", "95 % bound"), rows, right=(1, 2, 3))]
+    shown = [table_of(("query", "share", "count", "95 % bound"), rows, right=(1, 2, 3))]
     Speaker(json=json, quiet=quiet).result(body, shown)
     Speaker(json=json, quiet=quiet).note(
         f"Estimates for {release.num_rows:,} records. The bounds hold for all of the workload's queries at once."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,52 +43,58 @@ class Budget:
             return True
         return fits(self.held + asked, epsilon=self.epsilon, delta=self.delta)
 
+    @cached_property
+    def _limit(self) -> Fraction | None:
+        """The total in rho; None without a total, and for a pure one."""
+        return accountant.rho_of(epsilon=self.epsilon, delta=self.delta) if self.epsilon and self.delta else None
+
     @property
+    def left_rho(self) -> Fraction | None:
+        """What is left of the total in rho; None without a total, and for a pure one."""
+        return None if self._limit is None else max(Fraction(0), self._limit - self.held.rho)
+
+    @cached_property
     def left(self) -> float | None:
         """Epsilon that the rest is worth, at the total's delta; None without a total."""
         if self.epsilon is None or self.delta is None:
             return None
-        if self.delta == 0:
-            return max(0.0, self.epsilon - float(self.held.epsilon)) if self.held.epsilon is not None else 0.0
-        return accountant.epsilon_of(rho=self._left_rho, delta=self.delta)
+        if self.left_rho is None:
+            return 0.0 if self.held.epsilon is None else max(0.0, self.epsilon - float(self.held.epsilon))
+        return accountant.epsilon_of(rho=self.left_rho, delta=self.delta)
 
-    @property
-    def _left_rho(self) -> Fraction:
-        assert self.epsilon is not None
-        assert self.delta is not None
-        return max(Fraction(0), accountant.rho_of(epsilon=self.epsilon, delta=self.delta) - self.held.rho)
+    @cached_property
+    def spent(self) -> float | None:
+        """Epsilon that the spending is worth, at the total's delta; None without a total, and for a pure one."""
+        return accountant.epsilon_of(rho=self.held.rho, delta=self.delta) if self.delta else None
 
     def to_json(self) -> dict[str, Any]:
-        """For scripts; rho exactly, as text, and as a number."""
-        body: dict[str, Any] = {"ledger": self.location, "exists": self.exists, "total": None, "left": None}
-        body["spent"] = {"rho": float(self.held.rho), "rho_exact": str(self.held.rho)}
+        """For scripts; what is spent in rho also exactly, as text."""
+        spent = {"epsilon": self.spent, "rho": float(self.held.rho), "rho_exact": str(self.held.rho)}
         if self.held.epsilon is not None:
-            body["spent"]["pure_epsilon"] = float(self.held.epsilon)
-        if self.epsilon is None or self.delta is None:
-            return body
-        body["total"] = {"epsilon": self.epsilon, "delta": self.delta}
-        body["left"] = {"epsilon": self.left}
-        if self.delta > 0:
-            body["total"]["rho"] = float(accountant.rho_of(epsilon=self.epsilon, delta=self.delta))
-            body["left"]["rho"] = float(self._left_rho)
-            body["spent"]["epsilon"] = accountant.epsilon_of(rho=self.held.rho, delta=self.delta)
+            spent["pure_epsilon"] = float(self.held.epsilon)
+        body = {"ledger": self.location, "exists": self.exists, "spent": spent, "total": None, "left": None}
+        if self.epsilon is not None:
+            body["total"] = {"epsilon": self.epsilon, "delta": self.delta, "rho": _number(self._limit)}
+            body["left"] = {"epsilon": self.left, "rho": _number(self.left_rho)}
         return body
 
     def words(self) -> list[tuple[str, str]]:
         """Total, spent and left, a line each."""
-        if self.epsilon is None or self.delta is None:
-            return [("total", "none declared: set epsilon and delta under [privacy] in the schema"), ("spent", self._spent())]
-        lines = [("total", f"epsilon {self.epsilon:g} at delta {self.delta:g}"), ("spent", self._spent())]
-        rest = "" if self.delta == 0 else f" (rho {float(self._left_rho):.6g})"
-        return [*lines, ("left", f"epsilon {self.left:.4g}{rest}")]
+        rho = f"rho {float(self.held.rho):.6g}"
+        spent = rho if self.spent is None else f"epsilon {self.spent:.4g} ({rho})"
+        spent = f"{spent}, unfinished releases included" if self.held.rho else "nothing yet"
+        if self.epsilon is None:
+            return [("total", "none declared: set epsilon and delta under [privacy] in the schema"), ("spent", spent)]
+        rest = "" if self.left_rho is None else f" (rho {float(self.left_rho):.6g}; rho adds up, epsilon does not)"
+        return [
+            ("total", f"epsilon {self.epsilon:g} at delta {self.delta or 0:g}"),
+            ("spent", spent),
+            ("left", f"epsilon {self.left or 0:.4g}{rest}"),
+        ]
 
-    def _spent(self) -> str:
-        if self.held.rho == 0:
-            return "nothing yet"
-        if self.delta:
-            worth = accountant.epsilon_of(rho=self.held.rho, delta=self.delta)
-            return f"epsilon {worth:.4g} (rho {float(self.held.rho):.6g}), unfinished releases included"
-        return f"rho {float(self.held.rho):.6g}, unfinished releases included"
+
+def _number(value: Fraction | None) -> float | None:
+    return None if value is None else float(value)
 
 
 def shown_location(location: str | Path) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from equipoise.core import Progress
 
-__all__ = ["Json", "Quiet", "Speaker", "columns", "pairs", "rich_console"]
+__all__ = ["Json", "Quiet", "Speaker", "counted", "pairs", "rich_console", "sized", "table_of"]
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes; errors and results still show.")]
@@ -99,7 +99,7 @@ def pairs(rows: Iterable[tuple[str, str]]) -> RichTable:
     return table
 
 
-def columns(titles: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> RichTable:
+def table_of(titles: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> RichTable:
     """A table with a title line; the columns numbered in `right` are aligned on the right."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as RichTable
@@ -111,3 +111,26 @@ def columns(titles: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequ
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return table
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and its noun.
+
+    Example:
+        >>> counted(1, "round"), counted(1200, "round")
+        ('1 round', '1,200 rounds')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def sized(num_bytes: int) -> str:
+    """A number of bytes for people.
+
+    Example:
+        >>> sized(700), sized(3 * 2**20), sized(4 * 2**30)
+        ('1 KiB', '3 MiB', '4 GiB')
+    """
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20)):
+        if num_bytes >= size:
+            return f"{num_bytes / size:.3g} {unit}"
+    return f"{max(1, round(num_bytes / 1024))} KiB"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.console import Json, Quiet, Speaker, columns
+from equipoise.cli.console import Json, Quiet, Speaker, table_of
 from equipoise.errors import OutputError
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ def evaluate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The private table that it was made from.")],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="HTML", help="The internal report. Default: OUT-internal.html, beside OUT."),
+        typer.Option(
+            "-o", "--output", metavar="HTML", help="The internal report. Default: OUT-internal.html, beside OUT."
+        ),
     ] = None,
     threads: Annotated[int | None, typer.Option(help="For the scan. Default: all cores.")] = None,
     json: Json = False,
@@ -33,17 +35,19 @@ def evaluate(
 ) -> None:
     """Compare a release with the private table: [bold red]not private[/bold red], for the steward only.
 
-    Prints the true errors and writes an internal report outside the release folder, so that it is not published with it.
+    Prints the true errors and writes an internal report: beside the release folder, so that it is not published.
     """
     from equipoise import evaluation
     from equipoise.data.table import read
     from equipoise.data.write import write_bytes
-    from equipoise.release import load
+    from equipoise.releases import load
 
     speaker = Speaker(json=json, quiet=quiet)
     target = output or folder.resolve().parent / f"{folder.resolve().name}-internal.html"
     if folder.resolve() in target.resolve().parents:
-        raise OutputError("the internal report is not private, so it may not lie in the release folder; choose -o elsewhere")
+        raise OutputError(
+            "the internal report is not private, so it may not lie in the release folder; choose -o elsewhere"
+        )
     release = load(folder)
     rows = evaluation.stored_rows(folder, release.schema)
     table = read(file, schema=release.schema)
@@ -62,7 +66,7 @@ def _shown(found: Evaluation, target: Path) -> list[Any]:
         rows.append((name, f"{errors.max:.4%}", f"{errors.mean:.4%}", f"{errors.rmse:.4%}", variation))
     label = Text(LABEL, style="bold red")
     titles = ("true error", "largest", "mean", "root mean square", "total variation (mean)")
-    told = [label, columns(titles, rows, right=(1, 2, 3, 4))]
+    told: list[Any] = [label, table_of(titles, rows, right=(1, 2, 3, 4))]
     if found.coverage is not None:
         told.append(f"{found.coverage:.2%} of the true answers lie within their error bars.")
     return [*told, f"Internal report: {target}", label]

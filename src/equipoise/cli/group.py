@@ -23,9 +23,8 @@ __all__ = ["Commands"]
 INTERRUPTED = 130
 """What shells expect after an interrupt: 128 and the signal's number."""
 
-_TYPER = (typer.Exit, typer.Abort, typer.BadParameter.__mro__[2])
-"""How typer ends a command, usage errors included: it knows best how to show them. The last is click's own root, which
-typer does not export and has under different names in different versions."""
+_TYPER: tuple[type[BaseException], ...] = (typer.Exit, typer.Abort, typer.BadParameter.__mro__[2], BrokenPipeError)
+"""What typer itself knows best how to end with. The third is the root of its usage errors, which it does not export."""
 
 
 class Commands(TyperGroup):
@@ -42,7 +41,7 @@ class Commands(TyperGroup):
         """Run the command."""
         try:
             return super().invoke(ctx)
-        except (*_TYPER, BrokenPipeError):
+        except _TYPER:
             raise
         except (Exception, KeyboardInterrupt) as error:
             if ctx.params.get("debug"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.console import Json, Quiet, Speaker, columns, pairs
+from equipoise.cli.console import Json, Quiet, Speaker, pairs, table_of
 from equipoise.errors import LedgerError, SettingError
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def ledger(
         bool, typer.Option("--verify", help="Recompute the chain of entries and every release's spending.")
     ] = False,
     change_total: Annotated[
-        bool, typer.Option("--change-total", help="Record the schema's total as the new one: kept in the chain for ever.")
+        bool,
+        typer.Option("--change-total", help="Record the schema's total as the new one: kept in the chain for ever."),
     ] = False,
     close: Annotated[
         str | None,
@@ -124,7 +125,7 @@ def _shown(name: str, budget: Budget, runs: list[dict[str, Any]], entries: int |
         for run in runs
     ]
     titles = ("release", "when", "status", "method", "epsilon", "delta", "spent (rho)", "reserved (rho)")
-    told.append(columns(titles, rows, right=(4, 5, 6, 7)))
+    told.append(table_of(titles, rows, right=(4, 5, 6, 7)) if rows else "No release has begun.")
     if any(run["status"] == "open" for run in runs):
         told.append("Unfinished (open) releases hold their reservation: repeat their command, or --close them.")
     if entries is not None:

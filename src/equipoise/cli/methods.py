@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from equipoise.cli.console import Json, Quiet, Speaker, columns, pairs
+from equipoise.cli.console import Json, Quiet, Speaker, pairs, table_of
 from equipoise.errors import SettingError
 
 __all__ = ["EXAMPLES", "methods"]
@@ -29,17 +29,20 @@ def methods(
     if name is None:
         bodies = [_body(cls) for cls in known.values()]
         rows = [(b["name"], b["title"], b["guarantee"], b["when"], ", ".join(b["citations"])) for b in bodies]
-        table = columns(("method", "what it is", "guarantee", "when to use it", "paper"), rows)
+        table = table_of(("method", "what it is", "guarantee", "when to use it", "paper"), rows)
         speaker.result({"methods": bodies}, [table])
         return
     if name not in known:
         raise SettingError(f"there is no method {name!r}; the methods are {', '.join(known)}")
     body = _body(known[name])
     body["about"] = str(sys.modules[known[name].__module__].__doc__).strip()
-    rows = [(f"--option {key}=", f"{option['type']}; default {option['default']}") for key, option in body["options"].items()]
+    options = [
+        (f"--option {key}=", f"{option['type']}; default {option['default']}")
+        for key, option in body["options"].items()
+    ]
     speaker.result(
         body,
-        [body["about"], "\nWhen to use it: " + body["when"], "\nOptions", pairs(rows)],
+        [body["about"], "\nWhen to use it: " + body["when"], "\nOptions", pairs(options)],
     )
 
 

@@ -66,7 +66,10 @@ Pure = Annotated[
 LedgerUrl = Annotated[
     str | None,
     typer.Option(
-        "--ledger", metavar="PATH|URL", help="Where spending is recorded. Default: as the schema says.", rich_help_panel=BUDGET
+        "--ledger",
+        metavar="PATH|URL",
+        help="Where spending is recorded. Default: as the schema says.",
+        rich_help_panel=BUDGET,
     ),
 ]
 Workload = Annotated[
@@ -81,7 +84,9 @@ Workload = Annotated[
 Method = Annotated[str, typer.Option(help="See `equipoise methods`.", rich_help_panel=WORK)]
 Options = Annotated[
     list[str] | None,
-    typer.Option("--option", metavar="NAME=VALUE", help="An option of the method; may be repeated.", rich_help_panel=WORK),
+    typer.Option(
+        "--option", metavar="NAME=VALUE", help="An option of the method; may be repeated.", rich_help_panel=WORK
+    ),
 ]
 Memory = Annotated[str, typer.Option(metavar="SIZE", help="Memory that the game may use.", rich_help_panel=WORK)]
 
@@ -144,6 +149,4 @@ def request(table: Table, *, workload: str | None, memory: str, options: Sequenc
 
     if workload is None:
         workload = f"{min(3, len(table.schema.columns))}-way"
-    return Request(
-        table, workload=workload, memory_limit=parse_bytes(memory), options=parse_options(options), **rest
-    )
+    return Request(table, workload=workload, memory_limit=parse_bytes(memory), options=parse_options(options), **rest)

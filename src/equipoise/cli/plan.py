@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from equipoise.cli import options
-from equipoise.cli.console import Json, Quiet, Speaker, columns, pairs
+from equipoise.cli.console import Json, Quiet, Speaker, counted, pairs, sized, table_of
 from equipoise.errors import BudgetError
 
 if TYPE_CHECKING:
@@ -129,34 +130,37 @@ def _body(prepared: Prepared, budget: Budget) -> dict[str, Any]:
 
 
 def _shown(body: dict[str, Any], budget: Budget, prepared: Prepared) -> list[Any]:
-    guarantee, method, workload, memory = (body[key] for key in ("guarantee", "method", "workload", "memory"))
-    sizes = ", ".join(
-        f"{name} {size}" for name, size in zip(body["columns"], prepared.workload.domain.sizes, strict=True)
-    )
-    facts = [
-        ("table", f"{body['table']}: {body['num_rows']:,} rows"),
-        ("columns", sizes),
-        ("domain", f"{body['domain_cells']:,} cells"),
-        ("workload", f"{workload['text']}: {workload['num_queries']:,} queries in {workload['num_marginals']:,} marginals"),
-        ("method", f"{method['name']}, {method['num_rounds']} rounds"),
-        ("options", ", ".join(f"{name} {value}" for name, value in method["options"].items())),
-        ("memory", f"{memory['bytes'] / 2**20:,.0f} MiB of {memory['limit'] / 2**20:,.0f} MiB"),
-        ("asked", f"epsilon {guarantee['epsilon']:g} at delta {guarantee['delta']:.3g} (rho {guarantee['rho']:.6g})"),
-        ("which is", "; ".join(f"epsilon {eps:.3g} at delta {d}" for d, eps in guarantee["curve"].items())),
-    ]
     events = [(e["words"], f"{e['times']:,}", f"{e['rho']:.4g}", f"{e['share']:.0%}") for e in body["events"]]
+    ledger = budget.location + ("" if budget.exists else " (nothing recorded yet; planning makes none)")
+    verdict = "Fits the budget." if body["fits"] else "Does NOT fit the budget: ask for a smaller epsilon."
+    if budget.epsilon is None:
+        verdict = "No total is declared, so nothing limits it."
     told = [
-        pairs(facts),
-        columns(("cost", "times", "rho", "share"), events, right=(1, 2, 3)),
-        columns(("expected error", "share of rows", "rows"), _errors(body["expected_error"]), right=(1, 2)),
-        pairs([("ledger", budget.location + ("" if budget.exists else " (nothing recorded yet; planning makes none)")), *budget.words()]),
-        "\nFits the budget. Nothing was spent."
-        if body["fits"]
-        else "\nDoes NOT fit the budget: ask for a smaller epsilon. Nothing was spent.",
+        pairs(_facts(body, prepared.workload.domain.sizes)),
+        table_of(("cost", "times", "rho", "share"), events, right=(1, 2, 3)),
+        table_of(("expected error", "share of rows", "rows"), _errors(body["expected_error"]), right=(1, 2)),
+        pairs([("ledger", ledger), *budget.words()]),
+        f"\n{verdict} Nothing was spent.",
     ]
     if body["unconfirmed"]:
         told.append(f"Not confirmed yet, so release would refuse: {', '.join(body['unconfirmed'])}.")
     return told
+
+
+def _facts(body: dict[str, Any], sizes: Sequence[int]) -> list[tuple[str, str]]:
+    guarantee, method, workload, memory = (body[key] for key in ("guarantee", "method", "workload", "memory"))
+    queries = f"{workload['num_queries']:,} queries"
+    return [
+        ("table", f"{body['table']}: {counted(body['num_rows'], 'row')}"),
+        ("columns", ", ".join(f"{name} {size}" for name, size in zip(body["columns"], sizes, strict=True))),
+        ("domain", counted(body["domain_cells"], "cell")),
+        ("workload", f"{workload['text']}: {queries} in {counted(workload['num_marginals'], 'marginal')}"),
+        ("method", f"{method['name']}, {counted(method['num_rounds'], 'round')}"),
+        ("options", ", ".join(f"{name} {value}" for name, value in method["options"].items())),
+        ("memory", f"{sized(memory['bytes'])}, of {sized(memory['limit'])} allowed"),
+        ("asked", f"epsilon {guarantee['epsilon']:g} at delta {guarantee['delta']:.3g} (rho {guarantee['rho']:.6g})"),
+        ("which is", "; ".join(f"epsilon {eps:.3g} at delta {d}" for d, eps in guarantee["curve"].items())),
+    ]
 
 
 def _errors(expected: dict[str, Any]) -> list[tuple[str, str, str]]:

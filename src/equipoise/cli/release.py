@@ -13,7 +13,7 @@ from equipoise.cli.console import Json, Quiet, Speaker, pairs
 if TYPE_CHECKING:
     from equipoise.cli.budget import Budget
     from equipoise.pipeline import Request
-    from equipoise.release import Release
+    from equipoise.releases import Release
 
 __all__ = ["EXAMPLES", "release"]
 
@@ -42,7 +42,9 @@ def release(
     threads: Annotated[
         int | None, typer.Option(help="For the scan. Default: all cores.", rich_help_panel=options.WORK)
     ] = None,
-    rows: Annotated[int | None, typer.Option(metavar="N", help="Synthetic rows. Default: as many as the table.")] = None,
+    rows: Annotated[
+        int | None, typer.Option(metavar="N", help="Synthetic rows. Default: as many as the table.")
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Of public randomness only: never of the noise that protects.")
     ] = None,
@@ -54,11 +56,10 @@ def release(
 ) -> None:
     """Release a table: private synthetic rows, a report, a statement of the guarantee.
 
-    Everything that can be refused is refused before a row is counted or the budget touched. If it is interrupted, repeat
-    the same command: it goes on where it stopped and pays for nothing twice.
+    Whatever can be refused is refused before a row is counted or the budget touched. If it is interrupted, repeat the
+    same command: it goes on where it stopped and pays for nothing twice.
     """
     from equipoise import folder, pipeline
-    from equipoise.release import is_complete
 
     speaker = Speaker(json=json, quiet=quiet)
     with speaker.steps("Opening"):
@@ -79,7 +80,7 @@ def release(
             seed=seed,
         )
         table.num_rows  # noqa: B018  a pass over a CSV file, remembered: it belongs to this step
-    if (output / folder.MARKER).is_file() and not is_complete(output):
+    if folder.is_unfinished(output):
         speaker.note(f"{output} holds an unfinished release: going on with it.")
     made = pipeline.run(request, output, overwrite=overwrite, steps=speaker.steps)
     budget = _budget(request, output)
@@ -125,7 +126,10 @@ def _shown(body: dict[str, Any], budget: Budget, file: Path) -> list[Any]:
     ]
     if bars is not None:
         facts.append(
-            ("error bars", f"95 %, all at once: largest ± {bars['largest']:.2%}, median ± {bars['median']:.2%} of the rows")
+            (
+                "error bars",
+                f"95 %, all at once: largest ± {bars['largest']:.2%}, median ± {bars['median']:.2%} of the rows",
+            )
         )
     query = f'equipoise answer {out} "..."'
     return [
@@ -136,9 +140,10 @@ def _shown(body: dict[str, Any], budget: Budget, file: Path) -> list[Any]:
 
 
 def _sentence(guarantee: dict[str, Any]) -> str:
-    unit = guarantee["unit"]
+    unit, delta = guarantee["unit"], guarantee["delta"]
     who = "one record" if unit == "one record" else f"all rows of one {unit} (at most {guarantee['rows_per_unit']})"
+    rest = "" if delta == 0 else f", plus {delta:.3g}"
     return (
-        f"replacing {who} changes the probability of any output by a factor of at most e^{guarantee['epsilon']:g}"
-        + ("." if guarantee["delta"] == 0 else f", except with probability {guarantee['delta']:.3g}.")
+        f"replacing {who} changes the probability of whatever comes out by a factor of at most"
+        f" e^{guarantee['epsilon']:g}{rest}."
     )

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from equipoise.cli.console import Json, Quiet, Speaker, columns
+from equipoise.cli.console import Json, Quiet, Speaker, table_of
 from equipoise.errors import OutputError
 
 __all__ = ["EXAMPLES", "schema"]
@@ -45,7 +45,9 @@ def schema(
     body = {
         "schema": None if output is None else str(output),
         "text": text,
-        "columns": {name: {"type": c["type"], "confirmed": c.get("confirmed", True)} for name, c in content["columns"].items()},
+        "columns": {
+            name: {"type": c["type"], "confirmed": c.get("confirmed", True)} for name, c in content["columns"].items()
+        },
         "dropped": content["table"].get("drop", []),
     }
     if output is None:
@@ -63,7 +65,7 @@ def _summary(body: dict[str, Any], file: Path) -> list[Any]:
     target = body["schema"]
     return [
         f"Drafted {target} from {file}.",
-        columns(("column", "type", "values and bounds"), rows),
+        table_of(("column", "type", "values and bounds"), rows),
         f"Next: edit {target}, set confirmed = true where you agree, declare a total budget under [privacy]; then\n"
         f"  equipoise plan {file} --schema {target} --epsilon 1",
     ]

@@ -70,6 +70,10 @@ class Binned(Column, ABC):
     def _cut(self, operator: Comparison, position: Any) -> int | None:
         """The boundary that `column operator position` cuts at; None when that is inside a bin or out of bounds."""
 
+    @abstractmethod
+    def _cut_text(self, operator: Comparison, cut: int) -> str:
+        """A comparison in the direction of `operator` that cuts at that boundary."""
+
     def _upper_cut(self, position: Any) -> int | None:
         """The boundary at which a range up to `position` ends."""
         return self._cut("<=", position)
@@ -158,17 +162,18 @@ class Binned(Column, ABC):
 
     def compare(self, operator: Comparison, text: str) -> BoolArray:
         """Which codes `column < text` (or `<=`, `>`, `>=`) selects."""
-        cut = self._cut(operator, self._position(text))
-        if cut is None:
-            edges = listing(tuple(self._range_text(i, i + 1) for i in range(self.num_bins)), 24)
-            raise self.refuse(
-                f"{operator} {text} does not fall between two bins; the bins are {edges},"
-                f" a bin of a {self.kind} column taking its lower end" + self._upper_end()
-            )
-        return self._mask(None, cut) if operator in ("<", "<=") else self._mask(cut, None)
+        position = self._position(text)
+        cut = self._cut(operator, position)
+        if cut is not None:
+            return self._mask(None, cut) if operator in ("<", "<=") else self._mask(cut, None)
+        if not self.boundaries[0] <= position <= self._last:
+            raise self.refuse(f"{operator} {text} is beyond the declared bounds {self._range_text(0, self.num_bins)}")
+        above = min(int(np.searchsorted(self.boundaries, position, "right")), self.num_bins)
+        near = " and ".join(self._cut_text(operator, place) for place in (above - 1, above))
+        raise self.refuse(f"{operator} {text} cuts through a bin; the nearest that fit are {near} ({self._bin_list()})")
 
-    def _upper_end(self) -> str:
-        return " and its upper end"
+    def _bin_list(self) -> str:
+        return "its bins: " + listing(tuple(self._range_text(i, i + 1) for i in range(self.num_bins)), 24)
 
     def _mask(self, first: int | None, last: int | None) -> BoolArray:
         codes = np.arange(self.size) - self._first_bin
@@ -194,8 +199,7 @@ class Binned(Column, ABC):
         choices = [self._range_text(outer_first, min(outer_last, self.num_bins))]
         if inner_first < inner_last:
             choices.insert(0, self._range_text(inner_first, inner_last))
-        bins = listing(tuple(self._range_text(i, i + 1) for i in range(self.num_bins)), 24)
-        return f"the range cuts through a bin; the nearest that fit are {' and '.join(choices)} (its bins: {bins})"
+        return f"the range cuts through a bin; the nearest that fit are {' and '.join(choices)} ({self._bin_list()})"
 
 
 def check_bounds(low: Any, high: Any, bins: object, edges: Sequence[Any] | None) -> None:

@@ -123,7 +123,7 @@ def reals(array: ArrowArray, name: str, *, nullable: bool) -> tuple[FloatArray, 
 
 
 def days(array: ArrowArray, name: str) -> tuple[IntArray, BoolArray]:
-    """The cells as days since 1970-01-01, and which are missing; a time of day is cut off.
+    """The cells as days since 1970-01-01, and which are missing; a time of day is cut off, in its own time zone.
 
     Example:
         >>> days(pa.array(["1970-01-03", "1970-01-03T23:59:00"]), "seen")[0].tolist()
@@ -135,10 +135,6 @@ def days(array: ArrowArray, name: str) -> tuple[IntArray, BoolArray]:
         array = parsed if parsed is not None else _parse(array, pa.timestamp("us"), name, "an ISO date (YYYY-MM-DD)")
     elif not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
         raise DataError(f"column {name!r}: its Arrow type {kind} is not a date; correct its type in the schema")
-    if pa.types.is_timestamp(array.type):
-        if array.type.tz is not None:
-            array = pc.local_timestamp(array)
-        array = pc.floor_temporal(array, unit="day")
     missing = _nulls(array)
     numbers = _filled(array.cast(pa.date32(), safe=False).cast(pa.int32()))
     return numbers.astype(np.int64), missing

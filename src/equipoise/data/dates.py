@@ -17,6 +17,7 @@ from equipoise.data.whole import Whole, check_bins, start_bins
 
 __all__ = ["Date"]
 
+_FIRST, _LAST = datetime.date(2, 1, 1), datetime.date(9998, 12, 31)  # leaves a calendar day for each bucket
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 
@@ -52,6 +53,9 @@ class Date(Whole):
 
     def _check_values(self) -> None:
         check_bounds(self.min, self.max, self.bins, self.edges)
+        ends = (self.min, self.max) if self.edges is None else (self.edges[0], self.edges[-1])
+        if any(end is not None and not _FIRST <= end <= _LAST for end in ends):
+            raise ValueError(f"dates must lie in {_FIRST}..{_LAST}")
         if self.edges is None and self.min is not None and self.max is not None and isinstance(self.bins, int):
             check_bins((self.max - self.min).days + 1, self.bins)
 

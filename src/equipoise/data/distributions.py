@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from equipoise.core import Codes, Distribution, FloatArray, IntArray, code_type
 
-__all__ = ["Histogram", "MixtureOfProducts", "WeightedRows", "from_arrays"]
+__all__ = ["Histogram", "MixtureOfProducts", "WeightedRows", "from_arrays", "sum_middle"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class Histogram:
             axis = sum(c < added for c in kept)
             before, after = wider.shape[:axis], wider.shape[axis + 1 :]
             flat = wider.reshape(math.prod(before), self.shape[added], math.prod(after))
-            self._sums[kept] = _sum_middle(flat).reshape(before + after)
+            self._sums[kept] = sum_middle(flat).reshape(before + after)
         return self._sums[kept]
 
     def sample(self, rng: np.random.Generator, num_rows: int) -> Codes:
@@ -117,7 +117,8 @@ class WeightedRows:
         cells = np.zeros(len(self.weights), dtype=np.int64)
         for column, size in zip(columns, sizes, strict=True):
             cells = cells * size + self.codes[column]
-        return np.bincount(cells, weights=self.weights, minlength=math.prod(sizes)).reshape(sizes)
+        sums: FloatArray = np.bincount(cells, weights=self.weights, minlength=math.prod(sizes)).astype(np.float64)
+        return sums.reshape(sizes)
 
     def sample(self, rng: np.random.Generator, num_rows: int) -> Codes:
         """Rows in random order; a row of weight w comes floor or ceil of w * num_rows times."""
@@ -219,11 +220,12 @@ def _systematic(rng: np.random.Generator, weights: NDArray[Any], num_rows: int) 
     points = (np.arange(num_rows) + rng.random()) * (cumulative[-1] / max(num_rows, 1))
     found = np.searchsorted(cumulative, points, side="right")
     # Rounding may push the last point past the end: the last position of positive weight owns it.
-    return np.minimum(found, int(np.searchsorted(cumulative, cumulative[-1])))
+    positions: IntArray = np.minimum(found, np.searchsorted(cumulative, cumulative[-1]))
+    return positions
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _sum_middle(tensor: NDArray[Any]) -> NDArray[Any]:
+def sum_middle(tensor: NDArray[Any]) -> NDArray[Any]:
     """Sum over the middle of three axes; in float64 whatever the input is."""
     outer, middle, inner = tensor.shape
     sums = np.zeros((outer, inner))

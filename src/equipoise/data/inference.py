@@ -106,10 +106,11 @@ def _of_values(name: str, array: ArrowArray, distinct: set[str], keys: dict[str,
 
 def _numbers(reader: Any, array: ArrowArray, name: str) -> NDArray[Any] | None:
     try:
-        values: NDArray[Any] = reader(array, name, nullable=True)[0]
+        values, missing = reader(array, name, nullable=True)
     except DataError:
         return None
-    return values
+    present: NDArray[Any] = values[~missing]
+    return present
 
 
 def _integer(values: NDArray[Any], keys: dict[str, Any]) -> Guess:

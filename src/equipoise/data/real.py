@@ -124,5 +124,8 @@ class Real(Binned):
         cut = self._cut("<", position)
         return self._cut("<=", position) if cut is None else cut
 
-    def _upper_end(self) -> str:
-        return ", and the last one its upper end too"
+    def _cut_text(self, operator: Comparison, cut: int) -> str:
+        below, limit = operator in ("<", "<="), self._text(self.boundaries[cut])
+        if cut == self.num_bins:
+            return f"<= {limit}" if below else f"> {limit}"
+        return f"< {limit}" if below else f">= {limit}"

@@ -129,7 +129,7 @@ def read(source: Any, *, schema: str | Path | Schema) -> Table:
     public = schema if isinstance(schema, Schema) else _read_schema(Path(schema))
     table = Table(public, open_source(source))
     _check_names(table.source.names, public)
-    if next(table.source.batches(public.domain.columns[:1], 1), None) is None:
+    if next(table.source.batches(public.domain.columns[:1], BATCH_ROWS), None) is None:
         raise DataError("the table has no rows")
     return table
 

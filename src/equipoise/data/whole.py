@@ -63,6 +63,9 @@ class Whole(Binned, ABC):
         place = int(np.searchsorted(self.boundaries, edge))
         return place if place <= self.num_bins and self.boundaries[place] == edge else None
 
+    def _cut_text(self, operator: Comparison, cut: int) -> str:
+        return f"{operator} {self._text(int(self.boundaries[cut]) - (operator in ('<=', '>')))}"
+
 
 class _Numbers(Whole, ABC):
     """Whole numbers written as digits."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 
 import numba
-import numpy as np
 
 from equipoise.core import FloatArray, IntArray
 from equipoise.data_players.log_linear import LogLinear, tilt
@@ -146,12 +145,12 @@ def _best_coefficient(played: float, coefficient: float, target: float, slack: f
     if abs(at_zero) <= slack:
         return 0.0
     aim = target + slack if at_zero > 0.0 else target - slack
-    unpenalised = _log_odds(aim) - odds
+    unpenalised: float = _log_odds(aim) - odds
     if variance == 0.0:
         return unpenalised
     low, high = min(0.0, unpenalised), max(0.0, unpenalised)
     # Newton from inside a bracket, halved whenever Newton would leave it: the derivative is increasing.
-    best = 0.5 * (low + high)
+    best: float = 0.5 * (low + high)
     for _ in range(60):
         answer = 1.0 / (1.0 + math.exp(-(odds + best)))
         slope = answer - aim + variance * best
@@ -160,7 +159,7 @@ def _best_coefficient(played: float, coefficient: float, target: float, slack: f
         else:
             low = best
         step = slope / (answer * (1.0 - answer) + variance)
-        moved = best - step
+        moved: float = best - step
         if not low <= moved <= high:
             moved = 0.5 * (low + high)
         if abs(moved - best) <= 1e-12 * (1.0 + abs(best)):

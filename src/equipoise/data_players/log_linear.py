@@ -54,7 +54,8 @@ class LogLinear:
 
     def answers(self) -> FloatArray:
         """The distribution's answers to all its queries."""
-        return _sums(self.weights, *self.regions) / self.total[0]
+        sums: FloatArray = _sums(self.weights, *self.regions)
+        return sums / float(self.total[0])
 
     def answer(self, i: int) -> float:
         """The distribution's answer to query i."""
@@ -79,16 +80,12 @@ class LogLinear:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _sum(
-    weights: FloatArray, i: int, bases: IntArray, starts: IntArray, axes: IntArray, listed: IntArray
-) -> float:
+def _sum(weights: FloatArray, i: int, bases: IntArray, starts: IntArray, axes: IntArray, listed: IntArray) -> float:
     return sum_over(weights, bases[i], axes[starts[i] : starts[i + 1]], listed)  # type: ignore[no-any-return]
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _sums(
-    weights: FloatArray, bases: IntArray, starts: IntArray, axes: IntArray, listed: IntArray
-) -> FloatArray:
+def _sums(weights: FloatArray, bases: IntArray, starts: IntArray, axes: IntArray, listed: IntArray) -> FloatArray:
     sums = np.empty(len(bases))
     for i in range(len(bases)):
         sums[i] = sum_over(weights, bases[i], axes[starts[i] : starts[i + 1]], listed)

@@ -76,7 +76,8 @@ def error_bars(outcome: Outcome, workload: Workload, num_rows: int, evidence: Se
         # picked.
         usable = evidence.repeats or move is last
         bars[move.ids] = np.minimum(bars[move.ids], direct) if usable else direct
-    return np.minimum(bars, 1.0)
+    capped: FloatArray = np.minimum(bars, 1.0)
+    return capped
 
 
 def _measured(move: Move) -> FloatArray:

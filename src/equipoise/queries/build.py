@@ -16,6 +16,7 @@ from equipoise.data.domain import Domain
 from equipoise.errors import QueryError
 from equipoise.queries import families
 from equipoise.queries.query import Query
+from equipoise.queries.text import parse
 from equipoise.queries.workload import Group, Workload
 
 if TYPE_CHECKING:
@@ -153,8 +154,6 @@ def _positions(domain: Domain, names: Sequence[str]) -> tuple[int, ...]:
 def _from_list(
     items: Sequence[str | Sequence[str] | Query], schema: Schema | Domain, domain: Domain
 ) -> Iterator[Group]:
-    from equipoise.queries.text import parse
-
     queries = []
     for item in items:
         if isinstance(item, Query):

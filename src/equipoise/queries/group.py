@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -96,7 +97,7 @@ class Group:
             result = np.matmul(mask[:, None, :], result.reshape(queries, size, -1))[:, 0, :]
         return result.reshape(-1)
 
-    def on_products(self, factors: list[FloatArray], weights: FloatArray) -> FloatArray:
+    def on_products(self, factors: Sequence[FloatArray], weights: FloatArray) -> FloatArray:
         """Answers on a mixture of products: `factors[c][k]` is component k's distribution of column c."""
         parts = [factors[column] for column in self.columns]
         if self.masks is not None:

@@ -243,6 +243,8 @@ def _candidates(column: Column, name: str, mask: Mask) -> Iterator[str]:
     labels = column.labels
     if len(chosen) == 1:
         yield from _single(name, labels[chosen[0]], "=", "is")
+    if len(others) == 1 and labels[others[0]] == MISSING:
+        yield f"{name} is not missing"
     if column.ordinal and len(chosen) and chosen[-1] - chosen[0] + 1 == len(chosen):
         low = _quoted(labels[chosen[0]].split("..")[0])
         high = _quoted(labels[chosen[-1]].split("..")[-1])

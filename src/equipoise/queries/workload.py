@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from equipoise.core import Codes, Distribution, FloatArray, IntArray
 from equipoise.data.domain import Domain
 from equipoise.errors import QueryError
-from equipoise.queries import counting
+from equipoise.queries import counting, text
 from equipoise.queries.group import MAX_CELLS, Group
 from equipoise.queries.norms import Norms
 from equipoise.queries.query import Query
@@ -80,9 +80,7 @@ class Workload:
 
     def describe(self, query_id: int, schema: Schema) -> str:
         """The text form of the query with this id."""
-        from equipoise.queries.text import describe
-
-        return describe(self.query(query_id), schema)
+        return text.describe(self.query(query_id), schema)
 
     def weights(self) -> IntArray:
         """The weight of each query."""
@@ -123,7 +121,7 @@ class Workload:
         chosen = [self.groups[g] for g in group_ids]
         return self._answers(chosen, ((columns, distribution.marginal(columns)) for columns in _column_sets(chosen)))
 
-    def on_products(self, factors: list[FloatArray], weights: FloatArray) -> FloatArray:
+    def on_products(self, factors: Sequence[FloatArray], weights: FloatArray) -> FloatArray:
         """Every query's answer on a mixture of products.
 
         Args:
@@ -201,8 +199,8 @@ class Workload:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the canonical `to_json`: equal exactly when the queries, their order and their weights are."""
-        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        canonical = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def _column_sets(groups: Iterable[Group]) -> list[tuple[int, ...]]:

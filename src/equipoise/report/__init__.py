@@ -1,4 +1,4 @@
-"""Reports of a release: one for everyone, from its public parts, and an internal one that compares it with the truth."""
+"""Reports of a release: one for everyone, from its public parts; an internal one that compares it with the truth."""
 
 from equipoise.report.internal import build_internal
 from equipoise.report.public import build

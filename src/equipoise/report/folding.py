@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from calendar import monthrange
 from dataclasses import dataclass
 
 import numpy as np
 
 from equipoise.core import FloatArray, IntArray
+from equipoise.data.binned import Binned
 from equipoise.data.columns import Column
+from equipoise.data.dates import Date
 
-__all__ = ["Folding", "fold"]
+__all__ = ["Folding", "brief", "fold"]
 
 
 @dataclass(frozen=True)
@@ -20,16 +24,18 @@ class Folding:
         labels: One a place.
         place: The place of each code.
         order: The codes' order means something, so places are neighbours.
+        rest: The last place holds all that is left; it would dwarf the others in a picture.
     """
 
     labels: tuple[str, ...]
     place: IntArray
     order: bool
+    rest: bool = False
 
     @property
-    def folded(self) -> bool:
-        """Whether some place holds more than one code."""
-        return len(self.labels) < len(self.place)
+    def num_drawn(self) -> int:
+        """Places that are drawn to scale: all but the rest."""
+        return len(self.labels) - self.rest
 
     def sums(self, values: FloatArray, axis: int = 0) -> FloatArray:
         """Values of codes added up by place."""
@@ -40,7 +46,7 @@ class Folding:
 
 
 def fold(column: Column, shares: FloatArray, most: int) -> Folding:
-    """At most `most` places for a column's codes. A missing value keeps its own place where there is an order.
+    """At most `most` places for a column's codes.
 
     Args:
         column: The column.
@@ -53,27 +59,48 @@ def fold(column: Column, shares: FloatArray, most: int) -> Folding:
         ('0..24', '25..49', '50..74', '75..99')
     """
     if column.size <= most:
-        return Folding(column.labels, np.arange(column.size), column.ordinal)
+        return Folding(tuple(brief(column, label) for label in column.labels), np.arange(column.size), column.ordinal)
     if column.ordinal:
         return _merge_neighbours(column, most)
-    kept = np.sort(np.argsort(-np.asarray(shares), kind="stable")[: most - 1])
+    kept = np.argsort(-np.asarray(shares), kind="stable")[: most - 1]
     place = np.full(column.size, most - 1, dtype=np.int64)
     place[kept] = np.arange(len(kept))
     rest = f"{column.size - len(kept):,} other values"
-    return Folding((*(column.labels[code] for code in kept), rest), place, False)
+    return Folding((*(column.labels[code] for code in kept), rest), place, False, rest=True)
 
 
 def _merge_neighbours(column: Column, most: int) -> Folding:
-    number = column.num_values
-    places = most - column.nullable
-    place = np.arange(number) * places // number
-    starts = np.searchsorted(place, np.arange(places))
-    ends = np.append(starts[1:], number) - 1
-    labels = tuple(_span(column.labels[low], column.labels[high]) for low, high in zip(starts, ends, strict=True))
-    if not column.nullable:
-        return Folding(labels, place, True)
-    return Folding((*labels, column.labels[-1]), np.append(place, places), True)
+    """Equally many bins to a place. What is not a bin (below, above, missing) keeps a place of its own."""
+    bins = column.num_bins if isinstance(column, Binned) else column.num_values
+    before = (column.num_values - bins) // 2
+    together = -(-bins // max(1, most - 2 * before - column.nullable))
+    inner = np.arange(bins) // together
+    places = int(inner[-1]) + 1
+    after = np.arange(column.size - before - bins)
+    place = np.concatenate([np.arange(before), before + inner, before + places + after])
+    labels = [_span(column, before + together * k, before + min(bins, together * (k + 1)) - 1) for k in range(places)]
+    return Folding((*column.labels[:before], *labels, *column.labels[before + bins :]), place, True)
 
 
-def _span(low: str, high: str) -> str:
-    return low if low == high else f"{low.split('..')[0]}..{high.split('..')[-1]}"
+def _span(column: Column, first: int, last: int) -> str:
+    low, high = column.labels[first], column.labels[last]
+    return brief(column, low if first == last else f"{low.split('..')[0]}..{high.split('..')[-1]}")
+
+
+def brief(column: Column, label: str) -> str:
+    """A label as short as it can be said: whole years and months of dates.
+
+    Example:
+        >>> column = Date(name="day", min="2020-01-01", max="2022-06-30")
+        >>> brief(column, "2020-01-01..2020-12-31"), brief(column, "2022-01-01..2022-06-30")
+        ('2020', '2022-01..2022-06')
+    """
+    found = re.fullmatch(r"(\d{4})-(\d\d)-01\.\.(\d{4})-(\d\d)-(\d\d)", label)
+    if not isinstance(column, Date) or found is None:
+        return label
+    _, first_month, last_year, last_month, day = (int(part) for part in found.groups())
+    if day != monthrange(last_year, last_month)[1]:
+        return label
+    whole_years = first_month == 1 and last_month == 12
+    low, high = (label[:4], label[12:16]) if whole_years else (label[:7], label[12:19])
+    return low if low == high else f"{low}..{high}"

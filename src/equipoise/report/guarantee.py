@@ -49,29 +49,41 @@ def largest_power(epsilon: float, delta: float, level: float = LEVEL) -> float:
     return max(level, min(1.0, grown * level + delta, 1 - (1 - delta - level) / grown))
 
 
-def _protected(unit: str, rows_per_unit: int) -> str:
-    if unit == "one record":
-        return "any one record"
-    rows = "one row" if rows_per_unit == 1 else f"up to {count(rows_per_unit)} rows"
-    return f"all that the table holds of any one {unit} ({rows})"
+def _protected(claim: dict[str, Any], table: str) -> str:
+    """Who is protected, and from what: the words between "whether" and the colon."""
+    if claim["unit"] == "one record":
+        return f"any one record of {table} was as it is or had been replaced by another"
+    limit = int(claim["rows_per_unit"])
+    rows = "the row" if limit == 1 else f"the rows (up to {count(limit)})"
+    verb, others = ("was as it is", "another") if limit == 1 else ("were as they are", "others")
+    return f"{rows} of any one {claim['unit']} in {table} {verb} or had been replaced by {others}"
+
+
+def _confidence(power_bound: float) -> str:
+    """How well the two can be told apart, in words no stronger than the bound on a test's power."""
+    if power_bound <= 0.25:
+        return "can hardly tell"
+    if power_bound <= 0.65:
+        return "can tell only with limited confidence"
+    return "may be able to tell (epsilon is large, so this promise is weak)"
 
 
 def guarantee(statement: dict[str, Any]) -> Guarantee:
     """The guarantee of a statement in words."""
     claim = statement["guarantee"]
     epsilon, delta = float(claim["epsilon"]), float(claim["delta"])
-    protected = _protected(str(claim["unit"]), int(claim["rows_per_unit"]))
-    factor = math.exp(min(epsilon, 700.0))
+    bound = largest_power(epsilon, delta)
+    protected = _protected(claim, str(statement["table"]))
     up_to = f", up to an added probability of {power(delta)}" if delta else ""
     promise = (
-        f"Whoever sees this release can hardly tell whether {protected} of {statement['table']} was as it is or had been"
-        f" replaced by something else: anything they can see is at most {significant(factor, 3)} times (e to the power ε)"
-        f" as likely one way as the other{up_to}. This holds whatever they know already and whatever they do with the"
-        f" release. The number of records, {count(statement['num_rows'])}, is public."
+        f"Whoever sees this release {_confidence(bound)} whether {protected}: anything they can see is at most"
+        f" {significant(math.exp(min(epsilon, 700.0)), 3)} times (e to the power epsilon) as likely one way as the"
+        f" other{up_to}. This holds whatever they know already and whatever they do with the release. The number of"
+        f" records, {count(statement['num_rows'])}, is public."
     )
     test = (
-        f"In a statistician's words: no test of level {percent(LEVEL, 0)} that looks at this release, of “the record is"
-        f" this” against “the record is that”, has power above {percent(largest_power(epsilon, delta), 1)}."
+        f"In a statistician's words: a test of level {percent(LEVEL, 0)} that looks at this release, to tell one such"
+        f" table from the other, has power at most {percent(bound, 1)}."
     )
     curve = tuple((power(float(d)), f"{float(e):.3f}") for d, e in claim["curve"].items())
     return Guarantee(promise, test, significant(epsilon), power(delta), significant(float(claim["rho"])), curve)

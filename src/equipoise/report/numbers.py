@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 
-__all__ = ["amount", "count", "percent", "power", "significant"]
+__all__ = ["amount", "count", "day", "percent", "power", "significant"]
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -39,6 +40,18 @@ def amount(number: int, singular: str, plural: str | None = None) -> str:
         ('1 query', '1,200 rows')
     """
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def day(stamp: str) -> str:
+    """A time stamp as people write it.
+
+    Example:
+        >>> day("2025-03-01T10:05:00+00:00")
+        '1 March 2025, 10:05 UTC'
+    """
+    moment = datetime.fromisoformat(stamp)
+    zone = moment.tzname() or ""
+    return f"{moment.day} {moment:%B %Y, %H:%M} {zone}".strip()
 
 
 def significant(value: float, digits: int = 4) -> str:

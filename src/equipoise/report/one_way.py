@@ -47,7 +47,7 @@ class Panel:
 
 def shares_of(codes: Codes, column: int, size: int) -> FloatArray:
     """Share of the rows with each code."""
-    return np.bincount(codes[column], minlength=size) / max(1, codes.shape[1])
+    return np.asarray(np.bincount(codes[column], minlength=size) / max(1, codes.shape[1]))
 
 
 def noisy_panels(subject: Subject, measurements: Measurements) -> list[Panel]:
@@ -113,19 +113,22 @@ def _whisker(marks: Noisy, place: int, scale: Axis, across: float, *, upright: b
 def _lines(
     title: str, description: str, folding: Folding, rows: FloatArray, model: FloatArray, marks: Noisy | None
 ) -> Markup:
-    scale = Axis(0, _upper_end(rows, model, marks), GUTTER, WIDTH - NUMBER)
+    drawn = slice(0, folding.num_drawn)
+    seen = None if marks is None else Noisy(marks.values[drawn], marks.stddevs[drawn])
+    scale = Axis(0, _upper_end(rows[drawn], model[drawn], seen), GUTTER, WIDTH - NUMBER)
     height = LINE * len(folding.labels) + 4
     parts: list[Markup] = []
     for place, label in enumerate(folding.labels):
         middle = LINE * place + LINE / 2 + 2
-        end = scale(rows[place])
-        parts += [
-            tag("text", shorten(label, GUTTER - 8), x=GUTTER - 7, y=middle + 4, class_="label end"),
-            tag("rect", x=GUTTER, y=middle - 5.5, width=end - GUTTER, height=11, class_="rows"),
-            tag("line", x1=scale(model[place]), x2=scale(model[place]), y1=middle - 7, y2=middle + 7, class_="model"),
-            *([] if marks is None else _whisker(marks, place, scale, middle, upright=False)),
-            tag("text", percent(rows[place], 1), x=WIDTH, y=middle + 4, class_="number end"),
-        ]
+        parts.append(tag("text", shorten(label, GUTTER - 8), x=GUTTER - 7, y=middle + 4, class_="label end"))
+        parts.append(tag("text", percent(rows[place], 1), x=WIDTH, y=middle + 4, class_="number end"))
+        if place >= folding.num_drawn:
+            continue
+        end, expected = scale(rows[place]), scale(model[place])
+        parts.append(tag("rect", x=GUTTER, y=middle - 5.5, width=end - GUTTER, height=11, class_="rows"))
+        parts.append(tag("line", x1=expected, x2=expected, y1=middle - 7, y2=middle + 7, class_="model"))
+        if seen is not None:
+            parts += _whisker(seen, place, scale, middle, upright=False)
     parts.append(tag("line", x1=GUTTER, x2=GUTTER, y1=0, y2=height, class_="axis"))
     return picture(WIDTH, height, title, description, parts)
 

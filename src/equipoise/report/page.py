@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 
-from equipoise.report.numbers import amount, count, percent, power, significant
+from equipoise.report.numbers import amount, count, day, percent, power, significant
 
 __all__ = ["render"]
 
@@ -29,6 +29,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "amount": amount,
+        "day": day,
         "number": count,
         "percent": percent,
         "power": power,

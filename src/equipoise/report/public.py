@@ -12,8 +12,13 @@ from equipoise.report.guarantee import budget, guarantee
 from equipoise.report.measurements import Measurements, collect, singles
 from equipoise.report.references import entries
 from equipoise.report.subject import Subject
+from equipoise.report.svg import shorten
 
 __all__ = ["build"]
+
+NAME_WIDTH = 200.0
+MOST_NAMED = 10
+"""Pairs listed beside the matrix."""
 
 
 def build(subject: Subject) -> str:
@@ -36,7 +41,7 @@ def build(subject: Subject) -> str:
         num_synthetic=subject.rows.shape[1],
         guarantee=guarantee(statement),
         budget=budget(statement),
-        bars=accuracy.bars_of(subject),
+        bars=accuracy.bars_of(measurements),
         gap=np.abs(rows - model),
         measured=_measured(subject, scatter.agreement(singles(subject), model, rows)),
         one_way=_one_way(subject, measurements),
@@ -85,7 +90,13 @@ def _two_way(subject: Subject, measurements: Measurements) -> dict[str, Any] | N
         return None
     return {
         "matrix": two_way.draw_matrix(subject, pairs),
-        "maps": [(two_way.heat_map(subject, measurements, p), p.strength) for p in two_way.strongest(pairs)],
+        "maps": [(two_way.heat_map(subject, measurements, p), p.strength) for p in two_way.chosen(pairs)],
         "left_out": max(0, len(subject.schema.columns) - two_way.MOST_COLUMNS),
+        "strongest": [(_names(subject, p), p.strength) for p in two_way.strongest(pairs)[:MOST_NAMED]],
         "num_pairs": len(pairs),
     }
+
+
+def _names(subject: Subject, pair: two_way.Association) -> str:
+    names = [shorten(subject.schema.columns[c].name, NAME_WIDTH) for c in (pair.first, pair.second)]
+    return " × ".join(names)

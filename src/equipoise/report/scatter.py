@@ -66,41 +66,45 @@ def draw_agreement(found: Agreement) -> Markup:
     """Noisy measurement (across) against the model's answer (up), both on a square-root scale."""
     chosen = found.drawn()
     noisy, model = _signed_root(found.single.values[chosen]), _signed_root(found.model[chosen])
-    low, high = min(0.0, float(noisy.min())), max(float(noisy.max()), float(model.max()), 1e-6) * 1.03
-    across, up = Axis(low, high, 52, 430), Axis(low, high, 262, 10)
+    across = Axis(min(0.0, float(noisy.min())), max(float(noisy.max()), 1e-6) * 1.03, 62, 430)
+    up = Axis(0, max(float(model.max()), 1e-6) * 1.06, 262, 10)
     parts: list[Markup] = []
-    for share in _round_shares(high**2):
-        place = share**0.5
-        parts += [
-            tag("line", x1=52, x2=430, y1=up(place), y2=up(place), class_="grid"),
-            tag("line", x1=across(place), x2=across(place), y1=10, y2=262, class_="grid"),
-            tag("text", f"{100 * share:g} %", x=47, y=up(place) + 4, class_="number end"),
-            tag("text", f"{100 * share:g} %", x=across(place), y=277, class_="number middle"),
-        ]
-    parts.append(tag("line", x1=across(low), y1=up(low), x2=across(high), y2=up(high), class_="axis"))
+    for share in _round_shares(across, 46):
+        x = across(float(_signed_root(np.array(share))))
+        parts.append(tag("line", x1=x, x2=x, y1=10, y2=262, class_="axis" if share == 0 else "grid"))
+        parts.append(tag("text", f"{100 * share:g} %".replace("-", "−"), x=x, y=277, class_="number middle"))
+    for share in _round_shares(up, 22):
+        y = up(share**0.5)
+        parts.append(tag("line", x1=62, x2=430, y1=y, y2=y, class_="axis" if share == 0 else "grid"))
+        parts.append(tag("text", f"{100 * share:g} %", x=56, y=y + 4, class_="number end"))
+    end = min(across.high, up.high)
+    parts.append(tag("line", x1=across(0), y1=up(0), x2=across(end), y2=up(end), class_="model"))
     parts += [tag("circle", cx=across(x), cy=up(y), r=2.2, class_="point") for x, y in zip(noisy, model, strict=True)]
-    parts.append(tag("text", "noisy measurement", x=241, y=294, class_="label middle"))
-    parts.append(tag("text", "model", x=14, y=136, transform="rotate(-90 14 136)", class_="label middle"))
+    parts.append(tag("text", "noisy measurement", x=246, y=294, class_="label middle"))
+    parts.append(tag("text", "model", x=10, y=136, transform="rotate(-90 10 136)", class_="label middle"))
     told = f"{amount(len(noisy), 'point')} near the diagonal where both agree. Square-root scale."
     return picture(440, 300, "The model's answers against the noisy measurements", told, parts)
 
 
-def _round_shares(top: float) -> list[float]:
-    """Shares that make readable marks on a square-root axis up to `top`."""
+def _round_shares(axis: Axis, apart: float) -> list[float]:
+    """Shares to mark on an axis of signed roots: 1, 2 or 5 times a power of ten, at least `apart` pixels apart."""
     marks = [0.0]
-    for fraction in (0.01, 0.05, 0.2, 0.5, 1.0):
-        power = 10.0 ** np.floor(np.log10(top * fraction))
-        value = max(m * power for m in (1, 2, 5) if m * power <= top * fraction * 1.0001)
-        if not marks or value**0.5 - marks[-1] ** 0.5 > 0.08 * top**0.5:
-            marks.append(float(f"{value:.3g}"))
-    return marks
+    rounds = [m * 10.0**k for k in range(-9, 1) for m in (1, 2, 5)]
+    for side, limit in ((1, axis.high), (-1, -axis.low)):
+        latest = 0.0
+        for share in rounds:
+            far = abs(axis(side * share**0.5) - axis(side * latest**0.5)) >= apart
+            if share**0.5 <= limit and far:
+                marks.append(side * float(f"{share:.3g}"))
+                latest = share
+    return sorted(marks)
 
 
 def draw_residuals(found: Agreement) -> Markup:
     """Residuals in standard deviations, round by round, with the band where 95 % of pure noise lies."""
     chosen = found.drawn()
     residuals, rounds = found.residuals[chosen], found.single.rounds[chosen]
-    reach = max(3.5, min(12.0, float(np.abs(residuals).max()) * 1.05))
+    reach = max(3.5, float(np.abs(residuals).max()) * 1.05)
     across, up = Axis(0.5, max(1.5, float(rounds.max()) + 0.5), 40, 430), Axis(-reach, reach, 262, 10)
     parts = [tag("rect", x=40, y=up(2), width=390, height=up(-2) - up(2), class_="band")]
     for tick in up.ticks(7):
@@ -119,24 +123,25 @@ def draw_residuals(found: Agreement) -> Markup:
 
 def draw_largest(subject: Subject, found: Agreement) -> Markup:
     """The measured queries with the largest noisy answers."""
-    return _lines(subject, found, np.argsort(-found.single.values, kind="stable"), "The largest measured answers")
+    order = np.argsort(-found.single.values, kind="stable")
+    return _lines(subject, found, order, MOST_LINES, "The largest measured answers")
 
 
 def draw_worst(subject: Subject, found: Agreement) -> Markup:
     """The measured queries that the model is furthest from."""
     order = np.argsort(-np.abs(found.residuals), kind="stable")
-    return _lines(subject, found, order[: MOST_LINES // 2], "The measured answers furthest from the model")
+    return _lines(subject, found, order, MOST_LINES // 2, "The measured answers furthest from the model")
 
 
-def _lines(subject: Subject, found: Agreement, order: IntArray, title: str) -> Markup:
+def _lines(subject: Subject, found: Agreement, order: IntArray, most: int, title: str) -> Markup:
     # A query measured more than once is shown once, by its first place in the order.
     _, firsts = np.unique(found.single.ids[order], return_index=True)
-    chosen = order[np.sort(firsts)][:MOST_LINES]
+    chosen = order[np.sort(firsts)][:most]
     single, step = found.single, 20.0
     tops = [single.values[chosen] + 2 * single.stddevs[chosen], found.model[chosen], found.rows[chosen]]
     lows = single.values[chosen] - 2 * single.stddevs[chosen]
     values = Axis(min(0.0, float(lows.min())), max(float(top.max()) for top in tops), LABEL, LABEL + PLOT)
-    spread = max(3.0, min(8.0, float(np.abs(found.residuals[chosen]).max()) * 1.1))
+    spread = max(3.0, float(np.abs(found.residuals[chosen]).max()) * 1.1)
     noise = Axis(-spread, spread, LABEL + PLOT + 74, WIDE - 8)
     foot = 22 + step * len(chosen)
     parts = _line_scales(values, noise, foot)
@@ -144,7 +149,9 @@ def _lines(subject: Subject, found: Agreement, order: IntArray, title: str) -> M
         y = 22 + step * (line + 0.5)
         value, reach = float(single.values[k]), 2 * float(single.stddevs[k])
         text = subject.workload.describe(int(single.ids[k]), subject.schema)
-        label = tag("text", tag("title", text[:400]), shorten(text, LABEL - 12), x=LABEL - 10, y=y + 4, class_="label end")
+        label = tag(
+            "text", tag("title", text[:400]), shorten(text, LABEL - 12), x=LABEL - 10, y=y + 4, class_="label end"
+        )
         model, rows = values(found.model[k]), values(found.rows[k])
         parts += [
             label,
@@ -156,7 +163,9 @@ def _lines(subject: Subject, found: Agreement, order: IntArray, title: str) -> M
             tag("line", x1=noise(0), x2=noise(-found.residuals[k]), y1=y, y2=y, class_="stem"),
             tag("circle", cx=noise(-found.residuals[k]), cy=y, r=3, class_="point"),
         ]
-    told = "For each query: the noisy answer with two standard deviations, the model's answer, the synthetic rows' answer."
+    told = (
+        "For each query: the noisy answer with two standard deviations, the model's answer, the synthetic rows' answer."
+    )
     return picture(WIDE, foot + 22, title, told, parts)
 
 
@@ -169,7 +178,8 @@ def _line_scales(values: Axis, noise: Axis, foot: float) -> list[Markup]:
     ]
     for tick in values.ticks(4):
         parts.append(tag("line", x1=values(tick), x2=values(tick), y1=20, y2=foot, class_="grid"))
-        parts.append(tag("text", f"{100 * tick:g} %", x=values(tick), y=foot + 15, class_="number middle"))
+        text = f"{100 * tick:g} %".replace("-", "−")
+        parts.append(tag("text", text, x=values(tick), y=foot + 15, class_="number middle"))
     for tick in noise.ticks(5):
         kind = "axis" if tick == 0 else "grid"
         parts.append(tag("line", x1=noise(tick), x2=noise(tick), y1=20, y2=foot, class_=kind))

@@ -1,4 +1,4 @@
-"""Small SVG pictures, written by hand: no fonts inside, no colours inside (the page's style sheet has them), no script."""
+"""Small SVG pictures, written by hand: no fonts, no script, no colours (the page's style sheet has them)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup, escape
 
-__all__ = ["Axis", "picture", "shorten", "tag"]
+__all__ = ["Axis", "picture", "shorten", "slanted", "tag"]
 
 CHARACTER = 0.55
 """Width of an average character as a share of the font size, for sans-serif faces; a little generous."""
+
+SINE = 0.643
+"""Of the 40 degrees at which labels are slanted."""
 
 
 def _attribute(value: object) -> str:
@@ -69,6 +72,17 @@ def shorten(text: str, width: float, font_size: float = 11) -> str:
     return text if len(text) <= fits else text[: fits - 1].rstrip() + "…"
 
 
+def slanted(labels: Iterable[str], xs: Iterable[float], y: float, width: float) -> tuple[list[Markup], float]:
+    """Labels under the columns of a picture, rising to the right, and the height that they need."""
+    texts = [shorten(label, width) for label in labels]
+    parts = [
+        tag("text", text, x=x + 3, y=y + 10, transform=f"rotate(-40 {x + 3:.1f} {y + 10:.1f})", class_="label end")
+        for text, x in zip(texts, xs, strict=True)
+    ]
+    longest = max((len(text) for text in texts), default=0)
+    return parts, 16 + longest * CHARACTER * 11 * SINE
+
+
 @dataclass(frozen=True)
 class Axis:
     """A straight map from values low..high to pixels start..end; values outside are held at the ends."""
@@ -97,4 +111,5 @@ class Axis:
         power = 10.0 ** np.floor(np.log10(width / most))
         step = next(power * m for m in (1, 2, 2.5, 5, 10, 20) if width / (power * m) <= most)
         first, last = np.ceil(self.low / step - 1e-9), np.floor(self.high / step + 1e-9)
-        return [round(float(i * step), 12) for i in np.arange(first, last + 1)]
+        # Adding zero turns -0.0, which would print its sign, into 0.0.
+        return [round(float(i * step), 12) + 0.0 for i in np.arange(first, last + 1)]

@@ -1,4 +1,4 @@
-"""Two columns at a time: how strongly the synthetic rows tie them together, and the joint shares of the strongest pairs."""
+"""Two columns at a time: how strongly the synthetic rows tie them together, and the strongest pairs in full."""
 
 from __future__ import annotations
 
@@ -16,16 +16,23 @@ from equipoise.report.folding import fold
 from equipoise.report.measurements import Measurements
 from equipoise.report.numbers import amount, percent
 from equipoise.report.subject import Subject
-from equipoise.report.svg import Axis, picture, shorten, tag
+from equipoise.report.svg import Axis, picture, shorten, slanted, tag
 
-__all__ = ["MOST_COLUMNS", "MOST_PAIRS", "Association", "HeatMap", "associations", "draw_matrix", "heat_map", "strongest"]
+__all__ = ["MOST_COLUMNS", "Association", "HeatMap", "associations", "chosen", "draw_matrix", "heat_map", "strongest"]
 
 MOST_COLUMNS = 30
 """Columns in the matrix: beyond it the cells are too small to read on A4."""
 
 MOST_PAIRS = 6
+MOST_REPEATS = 2
+FAINT = 0.05
+"""Below it two columns look independent in a heat map; only the first pair is drawn whatever its strength."""
+
 MOST_SIDE = 12
 """Rows and columns of a heat map."""
+
+DARK = 0.75
+"""Opacity from which text is written in the paper's colour: both are then readable on the blends of the style sheet."""
 
 MOST_CELLS = 2**18
 """Cells of a pair that is looked at: beyond it, most cells are empty and an association says little."""
@@ -85,8 +92,23 @@ def associations(subject: Subject) -> list[Association]:
 
 
 def strongest(pairs: list[Association]) -> list[Association]:
-    """The pairs to draw: a rule on the synthetic rows alone, so it tells nothing more of the private table."""
-    return sorted(pairs, key=lambda pair: (-pair.strength, pair.first, pair.second))[:MOST_PAIRS]
+    """All pairs, the strongest first."""
+    return sorted(pairs, key=lambda pair: (-pair.strength, pair.first, pair.second))
+
+
+def chosen(pairs: list[Association]) -> list[Association]:
+    """The pairs to draw: the strongest, none that is faint, no column more than twice.
+
+    A rule on the synthetic rows alone: which pairs are drawn tells nothing more of the private table.
+    """
+    result: list[Association] = []
+    for pair in strongest(pairs):
+        if result and pair.strength < FAINT:
+            break
+        seen = [column for drawn in result for column in (drawn.first, drawn.second)]
+        if len(result) < MOST_PAIRS and max(seen.count(pair.first), seen.count(pair.second)) < MOST_REPEATS:
+            result.append(pair)
+    return result
 
 
 def draw_matrix(subject: Subject, pairs: list[Association]) -> Markup:
@@ -99,24 +121,32 @@ def draw_matrix(subject: Subject, pairs: list[Association]) -> Markup:
         x, y = gutter + side * pair.first, side * (pair.second - 1)
         hint = tag("title", f"{names[pair.first]} and {names[pair.second]}: {pair.strength:.2f}")
         parts.append(
-            tag("rect", hint, x=x, y=y, width=side - 1, height=side - 1, class_="heat", fill_opacity=f"{pair.strength:.2f}")
+            tag(
+                "rect",
+                hint,
+                x=x,
+                y=y,
+                width=side - 1,
+                height=side - 1,
+                class_="heat",
+                fill_opacity=f"{pair.strength:.2f}",
+            )
         )
         parts.append(tag("rect", x=x, y=y, width=side - 1, height=side - 1, class_="frame"))
         if side >= 30:
-            shade = "number middle" + (" inverse" if pair.strength > 0.55 else "")
+            shade = "label middle" + (" inverse" if pair.strength > DARK else "")
             parts.append(tag("text", f"{pair.strength:.2f}", x=x + side / 2 - 0.5, y=y + side / 2 + 4, class_=shade))
     for index, name in enumerate(names):
         if index > 0:
             y = side * (index - 0.5) + 3.5
             parts.append(tag("text", shorten(name, gutter - 10), x=gutter - 8, y=y, class_="label end"))
-        if index < number - 1:
-            x, y = gutter + side * (index + 0.5) + 4, side * (number - 1) + 8
-            place = f"rotate(-55 {x:.1f} {y:.1f})"
-            parts.append(tag("text", shorten(name, gutter - 20), x=x, y=y, transform=place, class_="label end"))
+    foot = side * (number - 1)
+    labels, depth = slanted(names[:-1], [gutter + side * (i + 0.5) for i in range(number - 1)], foot, 100)
+    parts += labels
     title = f"Association between {amount(number, 'column')} of the synthetic rows"
     best = strongest(pairs)[:3]
     told = "; ".join(f"{names[p.first]} and {names[p.second]} {p.strength:.2f}" for p in best)
-    return picture(gutter + side * number, side * (number - 1) + 100, title, f"Cramér's V. Strongest: {told}.", parts)
+    return picture(gutter + side * number, foot + depth, title, f"Cramér's V. Strongest: {told}.", parts)
 
 
 def heat_map(subject: Subject, measurements: Measurements, pair: Association) -> HeatMap:
@@ -139,7 +169,9 @@ def heat_map(subject: Subject, measurements: Measurements, pair: Association) ->
             " standard deviations of the measurement."
         )
     title = f"{first.name} by {second.name}"
-    drawn = _draw_cells(title, down.labels, across.labels, across.sums(down.sums(shares), axis=1), known, touched)
+    joint = across.sums(down.sums(shares), axis=1)
+    top = float(joint[: down.num_drawn, : across.num_drawn].max())
+    drawn = _draw_cells(title, down.labels, across.labels, joint, top, known, touched)
     return HeatMap(title, drawn, note)
 
 
@@ -148,35 +180,36 @@ def _draw_cells(
     down: tuple[str, ...],
     across: tuple[str, ...],
     shares: FloatArray,
+    top: float,
     known: NDArray[np.bool_],
     touched: NDArray[np.bool_],
 ) -> Markup:
     gutter, width = 104.0, 440.0
     cell_width, cell_height = (width - gutter) / len(across), 22.0
-    scale = Axis(0, max(float(shares.max()), 1e-9), 0, 1)
+    scale = Axis(0, max(top, 1e-9), 0, 1)
     foot = cell_height * len(down)
     parts: list[Markup] = []
     for i, j in np.ndindex(shares.shape):
         x, y = gutter + cell_width * j, cell_height * i
-        opacity = f"{scale(shares[i, j]) ** 0.7:.2f}"  # lifts the small shares, which are most of the cells
+        share = float(shares[i, j])
+        opacity = f"{scale(share) ** 0.7:.2f}"  # lifts the small shares, which are most of the cells
         box = {"x": x, "y": y, "width": cell_width - 1, "height": cell_height - 1}
-        hint = tag("title", f"{down[i]}, {across[j]}: {percent(shares[i, j])}")
+        hint = tag("title", f"{down[i]}, {across[j]}: {percent(share)}")
         parts.append(tag("rect", hint, class_="heat", fill_opacity=opacity, **box))
         parts.append(tag("rect", class_="frame", **box))
         if touched[i, j] or known[i, j]:
-            kind = "ring" if known[i, j] else "dot"
-            parts.append(tag("circle", cx=x + cell_width - 6, cy=y + 6, r=2.6 if known[i, j] else 1.4, class_=kind))
+            size = 8 if known[i, j] else 5
+            corner = f"M{x + cell_width - 1 - size:.1f} {y:.1f}h{size}v{size}z"
+            parts.append(tag("path", d=corner, class_="whole" if known[i, j] else "part"))
         if cell_width >= 34:
-            shade = "number middle" + (" inverse" if float(opacity) > 0.55 else "")
-            text = f"{100 * shares[i, j]:.1f}"
+            shade = "label middle" + (" inverse" if float(opacity) > DARK else "")
+            text = f"{100 * share:.1f}"
             parts.append(tag("text", text, x=x + cell_width / 2, y=y + 15, class_=shade))
     for i, label in enumerate(down):
         text = shorten(label, gutter - 8)
         parts.append(tag("text", text, x=gutter - 7, y=cell_height * i + 15, class_="label end"))
-    for j, label in enumerate(across):
-        x, y = gutter + cell_width * (j + 0.5) + 3, foot + 10
-        turn = f"rotate(-40 {x:.1f} {y:.1f})"
-        parts.append(tag("text", shorten(label, 92), x=x, y=y, transform=turn, class_="label end"))
+    labels, depth = slanted(across, [gutter + cell_width * (j + 0.5) for j in range(len(across))], foot, 110)
+    parts += labels
     i, j = np.unravel_index(int(shares.argmax()), shares.shape)
     told = f"Share of the synthetic rows. Largest: {down[i]} with {across[j]}, {percent(shares[i, j], 1)}."
-    return picture(width, foot + 78, title, told, parts)
+    return picture(width, foot + depth, title, told, parts)

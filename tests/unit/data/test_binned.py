@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from equipoise.data.columns import Column
+from equipoise.data.columns import Column, Comparison
 from equipoise.data.dates import Date
 from equipoise.data.real import Real
 from equipoise.data.whole import Codes, Integer
@@ -95,6 +95,20 @@ def test_the_last_bin_of_a_real_column_holds_the_maximum() -> None:
         SCORE.encode(pa.array([np.nextafter(10.0, 11.0)]))
 
 
+def test_a_drawn_value_never_rounds_up_into_the_next_bin() -> None:
+    column = Real(name="x", edges=(1.0, np.nextafter(1.0, 2.0), 2.0))
+    codes = np.zeros(64, dtype=np.int64)  # without care each draw would leave the bin with probability 1/2
+    assert column.encode(column.decode(codes, np.random.default_rng(0))).tolist() == codes.tolist()
+
+
+def test_decimals_reach_both_ends_of_a_bin() -> None:
+    column = Real(name="x", edges=(0, 0.07, 0.14), decimals=2)  # 0.07 * 100 is a little more than 7 in floating point
+    rng = np.random.default_rng(0)
+    first, second = (set(column.decode(np.full(2000, code), rng).to_pylist()) for code in (0, 1))
+    assert first == {i / 100 for i in range(7)}
+    assert second == {i / 100 for i in range(7, 15)}
+
+
 def test_equal_width_boundaries_are_the_decimals_people_write() -> None:
     assert Real(name="x", min=0, max=1, bins=10).boundaries.tolist() == [i / 10 for i in range(11)]
 
@@ -125,6 +139,7 @@ def test_decoded_integers_and_dates_spread_over_their_bin() -> None:
         pa.array([" 2020-02-29 "]),
         pa.array([datetime.datetime(2020, 2, 29, 23, 59)]),
         pa.array([datetime.datetime(2020, 2, 29, 23, 59)], pa.timestamp("ns", tz="UTC")),
+        pa.array([datetime.datetime(2020, 2, 28, 21, tzinfo=datetime.UTC)], pa.timestamp("us", tz="+05:00")),
         pa.array([datetime.date(2020, 2, 29)], pa.date64()),
     ],
     ids=lambda cells: f"{cells.type}-{cells[0]}",
@@ -217,19 +232,25 @@ def test_a_range_through_a_bin_is_refused_with_the_nearest_that_fit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "operator", "text"),
+    ("column", "operator", "text", "nearest"),
     [
-        (AGE, "<", "35"),
-        (AGE, "<=", "30"),
-        (SCORE, "<=", "2.5"),
-        (SCORE, ">", "5"),
-        (SCORE, "<", "10"),
-        (AGE, "<", "200"),
+        (AGE, "<", "35", "< 30 and < 40"),
+        (AGE, "<=", "30", "<= 29 and <= 39"),
+        (AGE, ">", "98", "> 89 and > 99"),
+        (SCORE, "<=", "2.5", "< 2.5 and < 5"),
+        (SCORE, ">", "3", ">= 2.5 and >= 5"),
+        (SCORE, "<", "10", "< 5 and <= 10"),
+        (SCORE, ">=", "10", ">= 5 and > 10"),
     ],
 )
-def test_a_comparison_through_a_bin_is_refused_with_the_bins(column: Column, operator: str, text: str) -> None:
-    with pytest.raises(QueryError, match=rf"column '{column.name}': {operator} .* the bins are {column.labels[0]}, "):
-        column.compare(operator, text)  # type: ignore[arg-type]
+def test_a_comparison_through_a_bin_is_refused_with_the_nearest_that_fit(
+    column: Column, operator: Comparison, text: str, nearest: str
+) -> None:
+    with pytest.raises(QueryError, match=rf"column '{column.name}': .* nearest that fit are {nearest} \(its bins: "):
+        column.compare(operator, text)
+    for suggestion in nearest.split(" and "):
+        proposed, limit = suggestion.split()
+        assert column.compare(proposed, limit).shape == (column.size,)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -251,5 +272,7 @@ def test_equals_refuses_part_of_a_bin_and_nonsense(column: Column, text: str, ru
 def test_ranges_beyond_the_bounds_or_backwards_are_refused() -> None:
     with pytest.raises(QueryError, match=r"beyond the declared bounds 0\.\.99"):
         AGE.between("90", "120")
+    with pytest.raises(QueryError, match=r"< 200 is beyond the declared bounds 0\.\.99"):
+        AGE.compare("<", "200")
     with pytest.raises(QueryError, match="ends before it starts"):
         AGE.between("40", "30")

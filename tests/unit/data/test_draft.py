@@ -132,6 +132,12 @@ def test_odd_columns_draft_to_a_schema_they_fit(values: pa.Array, tmp_path: Path
     assert kind_of(values, tmp_path).size >= 1
 
 
+def test_missing_numbers_do_not_move_the_bounds(tmp_path: Path) -> None:
+    column = kind_of(pa.array([150.5, 199.5, None, float("nan")]), tmp_path)
+    assert column.nullable
+    assert column.labels[0].startswith("150..")
+
+
 def test_the_table_is_named_after_the_file(tmp_path: Path) -> None:
     (tmp_path / "visits.csv").write_text("a\n1\n2\n")
     assert 'name = "visits"' in draft(tmp_path / "visits.csv")

@@ -152,6 +152,7 @@ REAL = {"type": "real", "min": 0, "max": 1}
         (column(type="real", min=1, max=1), "a real column needs a width"),
         (column(**REAL, bins=100, decimals=1), "a bin holds no number of that many `decimals`"),
         (column(type="date", min="2020-13-01", max="2021-01-01"), "column 'age': `min`"),
+        (column(type="date", min="2020-01-01", max="9999-12-31"), "column 'age': dates must lie in"),
         (column(type="codes"), "column 'age': it needs `size`"),
         (column(type="codes", size=0), "`size` should be greater than or equal to 1"),
         ("[table]\nunit = 'age'\n" + column(type="boolean"), "column 'age': it is the privacy unit"),

@@ -7,18 +7,18 @@ model.npz, schema.json, workload.json.
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from equipoise import report
 from equipoise.core import Codes, Distribution, FloatArray, Move, Progress, silent
 from equipoise.data import distributions
 from equipoise.data.encoding import decode
@@ -27,8 +27,9 @@ from equipoise.data.write import write_bytes, write_csv, write_parquet
 from equipoise.errors import OutputError
 from equipoise.queries.query import Query
 from equipoise.queries.rounding import round_rows
-from equipoise.queries.text import parse
+from equipoise.queries.text import describe, parse
 from equipoise.queries.workload import Workload
+from equipoise.report import build as build_report
 from equipoise.report.subject import Subject
 
 __all__ = ["Answer", "Release", "is_complete", "load"]
@@ -36,7 +37,8 @@ __all__ = ["Answer", "Release", "is_complete", "load"]
 STATEMENT = "statement.json"
 
 
-class Answer(NamedTuple):
+@dataclass(frozen=True)
+class Answer:
     """The model's answer to one query.
 
     Attributes:
@@ -93,8 +95,6 @@ class Release:
 
     def answer(self, text: str) -> Answer:
         """The model's answer to a query such as "sex = Female and age in 30..39"; costs nothing."""
-        from equipoise.queries.text import describe
-
         query = parse(text, self.schema)
         share = query.answer(self.distribution)
         return Answer(describe(query, self.schema), share, share * self.num_rows, self._half_width(query))
@@ -144,13 +144,14 @@ class Release:
             self.error_bars,
             self.statement,
         )
+        (target / STATEMENT).unlink(missing_ok=True)  # of an earlier release, which is replaced from here on
         write_parquet(table, target / "synthetic.parquet")
         write_csv(table, target / "synthetic.csv")
         write_parquet(self._move_table(), target / "moves.parquet")
         write_bytes(self._model_bytes(), target / "model.npz")
         write_bytes(self.schema.to_json().encode(), target / "schema.json")
         write_bytes(_json(self.workload.to_json()), target / "workload.json")
-        write_bytes(report.build(subject).encode(), target / "report.html")
+        write_bytes(build_report(subject).encode(), target / "report.html")
         write_bytes(_json(self.statement | {"seed": self.seed, "synthetic_rows": len(table)}), target / STATEMENT)
         return target
 
@@ -173,13 +174,11 @@ class Release:
         return pa.concat_tables(parts) if parts else pa.table({"move": pa.array([], pa.int64())})
 
     def _model_bytes(self) -> bytes:
-        import io
-
-        arrays = dict(self.distribution.to_arrays())
+        arrays: dict[str, Any] = dict(self.distribution.to_arrays())
         if self.error_bars is not None:
             arrays["error_bars"] = self.error_bars
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, **arrays)
+        np.savez_compressed(buffer, allow_pickle=False, **arrays)
         return buffer.getvalue()
 
 
