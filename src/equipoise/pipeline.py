@@ -39,6 +39,7 @@ __all__ = [
     "Prepared",
     "Request",
     "Steps",
+    "ledger_beside",
     "ledger_location",
     "no_progress",
     "open_account",
@@ -153,10 +154,15 @@ def ledger_location(schema: Schema) -> str | Path | None:
     return schema.ledger
 
 
+def ledger_beside(output: Path) -> Path:
+    """The ledger of a table that has none of its own: beside the release folder, not in what may be published."""
+    return output.resolve().with_name(output.resolve().name + ".ledger.sqlite")
+
+
 def open_account(request: Request, output: Path | None = None) -> Account:
-    """The ledger's account of the table; for a table without a ledger, one in the output folder or in memory."""
+    """The ledger's account of the table; for a table without a ledger, one beside the output folder or in memory."""
     schema = request.table.schema
-    fallback = IN_MEMORY if output is None else output / "ledger.sqlite"
+    fallback = IN_MEMORY if output is None else ledger_beside(output)
     return Ledger(request.ledger or ledger_location(schema) or fallback).account(
         schema.name, epsilon=schema.epsilon, delta=schema.delta, rows_per_unit=schema.rows_per_unit
     )

@@ -19,13 +19,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from equipoise.answers import Answer, half_width
 from equipoise.core import Codes, Distribution, FloatArray, Move, Progress, silent
 from equipoise.data import distributions
 from equipoise.data.encoding import decode
 from equipoise.data.schema import Schema
 from equipoise.data.write import write_bytes, write_csv, write_parquet
 from equipoise.errors import OutputError
-from equipoise.queries.query import Query
 from equipoise.queries.rounding import round_rows
 from equipoise.queries.text import describe, parse
 from equipoise.queries.workload import Workload
@@ -35,25 +35,6 @@ from equipoise.report.subject import Subject
 __all__ = ["Answer", "Release", "is_complete", "load"]
 
 STATEMENT = "statement.json"
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The model's answer to one query.
-
-    Attributes:
-        text: The query, in its normal form.
-        share: Estimated share of the records.
-        count: The same times the number of records.
-        half_width: The share is within this of the truth with probability 0.95, for all of the workload's queries
-        together; None
-            when the query is not made of few enough queries of the workload to say so.
-    """
-
-    text: str
-    share: float
-    count: float
-    half_width: float | None
 
 
 @dataclass(frozen=True)
@@ -97,28 +78,12 @@ class Release:
         """The model's answer to a query such as "sex = Female and age in 30..39"; costs nothing."""
         query = parse(text, self.schema)
         share = query.answer(self.distribution)
-        return Answer(describe(query, self.schema), share, share * self.num_rows, self._half_width(query))
-
-    def _half_width(self, query: Query) -> float | None:
-        """Sum of the bars of the workload's cells that make up the query, by the smallest marginal that contains it."""
-        if self.error_bars is None:
-            return None
-        best: float | None = None
-        for group, start in zip(self.workload.groups, self.workload.starts, strict=False):
-            if group.masks is not None or not set(query.columns) <= set(group.columns):
-                continue
-            masks = dict(zip(query.columns, query.masks, strict=True))
-            inside = np.ones(group.shape, dtype=bool)
-            for axis, column in enumerate(group.columns):
-                if column in masks:
-                    inside &= masks[column].reshape([-1 if a == axis else 1 for a in range(len(group.shape))])
-            width = float(self.error_bars[start : start + group.num_queries][inside.reshape(-1)].sum())
-            best = width if best is None else min(best, width)
-        return best if best is not None and best < 1 else None
+        width = half_width(query, share, self.workload, self.moves, self.error_bars, self.num_rows)
+        return Answer(describe(query, self.schema), share, share * self.num_rows, width)
 
     @cached_property
     def citations(self) -> Sequence[str]:
-        """Keys of the papers that this release used (docs/references.bib)."""
+        """Keys of the papers that this release used (report/references.bib)."""
         return tuple(self.statement.get("citations", ()))
 
     def write(self, folder: str | Path, *, num_rows: int | None = None, progress: Progress = silent) -> Path:

@@ -17,6 +17,7 @@ from equipoise.privacy.events import Event
 __all__ = ["ADJACENCY", "describe_event", "statement"]
 
 ADJACENCY = "one record replaced by another; the number of records is public"
+UNIT_ADJACENCY = "up to {k} records of one unit ({unit}) replaced by others; the number of records is public"
 CURVE = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 """Deltas at which the statement gives epsilon, so that a reader need not trust our choice of one."""
 
@@ -75,7 +76,9 @@ def statement(
         "guarantee": claim
         | {
             "definition": "pure differential privacy" if plan.pure else "(epsilon, delta)-differential privacy by zCDP",
-            "adjacency": ADJACENCY,
+            "adjacency": ADJACENCY
+            if schema.unit is None
+            else UNIT_ADJACENCY.format(k=setting.rows_per_unit, unit=schema.unit),
             "unit": schema.unit or "one record",
             "rows_per_unit": setting.rows_per_unit,
             "curve": {f"{d:g}": accountant.epsilon_of(rho=total.rho, delta=d) for d in CURVE},
@@ -86,6 +89,7 @@ def statement(
                 "words": describe_event(event),
                 "times": times,
                 "rho": float(accountant.cost(event).rho * times),
+                "epsilon": None if (pure := accountant.cost(event).epsilon) is None else float(pure * times),
             }
             for event, times in Counter(charged).items()
         ],

@@ -1,8 +1,8 @@
-"""Exact-enumeration audits: the whole transcript law of a real game on both neighbours, against what the ledger charged.
+"""Exact-enumeration audits: the whole transcript law of a real game on both neighbours, against the ledger's charge.
 
-The game is the product's own (planner, players, gate, mechanisms); only the noise is scripted, and its laws' probabilities are added up.
-A wrong sign, scale or number of rounds fails without statistics. Negative controls: half the noise, one round too many, a selection at
-twice its parameter.
+The game is the product's own (planner, players, gate, mechanisms); only the noise is scripted, and its laws'
+probabilities are added up. A wrong sign, scale or number of rounds fails without statistics. Negative controls: half
+the noise, one round too many, a selection at twice its parameter.
 """
 
 from __future__ import annotations
@@ -15,25 +15,29 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.book import MemoryBook
+from tests.games import TinyGame, two_cells
+from tests.noise import ScriptedNoise
 
 from equipoise.algorithms import Plan, Setting, create
 from equipoise.errors import BudgetError
 from equipoise.game.loop import play
 from equipoise.privacy.gate import Gate
-from tests.book import MemoryBook
-from tests.games import TinyGame, two_cells
-from tests.noise import ScriptedNoise
 
 ORDERS = (1.5, 2.0, 4.0, 16.0)
 
 
-def plan_of(game: TinyGame, method: str, num_rounds: int, *, rho: Fraction | None, epsilon: Fraction | None, **options: Any) -> Any:
+def plan_of(
+    game: TinyGame, method: str, num_rounds: int, *, rho: Fraction | None, epsilon: Fraction | None, **options: Any
+) -> Any:
     setting = Setting(game.workload, game.num_rows, rho, epsilon, 1, 2**30)
-    algorithm = create(method, {"num_rounds": num_rounds} | options)
+    algorithm = create(method, {"num_rounds": num_rounds, "moves": "cell"} | options)
     return setting, algorithm, algorithm.plan(setting)
 
 
-def log_probability(game: TinyGame, rows: np.ndarray, made: Any, script: list[int], sabotage: float, extra: int = 0) -> float:
+def log_probability(
+    game: TinyGame, rows: np.ndarray, made: Any, script: list[int], sabotage: float, extra: int = 0
+) -> float:
     setting, algorithm, plan = made
     noise = ScriptedNoise(script, sabotage)
     players = algorithm.players(setting, plan)
@@ -86,7 +90,11 @@ def test_one_round_costs_what_it_is_charged_and_half_the_noise_costs_more(method
     for sabotage, fails in ((1.0, False), (0.5, True)):
         here, there = losses(method, made, values, sabotage)
         assert np.exp(here).sum() == pytest.approx(1, abs=1e-9)
-        excess = [divergence(a, b, order) / (order * charged(made[2])) for order in ORDERS for a, b in ((here, there), (there, here))]
+        excess = [
+            divergence(a, b, order) / (order * charged(made[2]))
+            for order in ORDERS
+            for a, b in ((here, there), (there, here))
+        ]
         assert (max(excess) > 1 + 1e-9) == fails
         if not fails:
             # The bound is nearly attained: noise 10 % larger than needed would be seen too.
@@ -145,7 +153,7 @@ def test_the_ledger_ends_exactly_where_the_plan_said(method: str) -> None:
 
 
 def test_selection_law_is_the_exponential_mechanism_on_count_errors() -> None:
-    """Closed form: errors e1, e2 in counts give Pr = 1/(1 + exp(-epsilon (e1 - e2)/2)); catches a factor 2 in the exponent."""
+    """Closed form: count errors e1, e2 give Pr = 1/(1 + exp(-epsilon (e1 - e2)/2)); a factor 2 would show."""
     game = two_cells()
     other = game.neighbour((1,), position=0)  # counts (4, 6): errors 2 and 4 against uniform
     setting, algorithm, plan = made = plan_of(game, "mwem", 1, rho=Fraction(1, 2), epsilon=None)

@@ -132,7 +132,6 @@ BAD_SETTINGS: list[tuple[tuple[object, ...], int, str]] = [
     (("--delta", 1 / 200), 2, "delta must be above 0 and below 1/n"),
     (("--rows", 0), 2, "rows"),
     (("--method", "nosuch"), 2, "the methods are"),
-    (("--method", "pep", "--pure"), 2, "pure"),
     (("--option", "nosuch=1"), 2, "its options are"),
     (("--option", "num_rounds=many"), 2, "num_rounds"),
     (("--option", "num_rounds"), 2, "NAME=VALUE"),
@@ -261,9 +260,8 @@ def test_an_interrupted_replacement_goes_on(bench: Bench, monkeypatch: pytest.Mo
         assert bench.release("--overwrite", epsilon=0.3).exit_code == 130
     assert bench.run("answer", bench.out, "sex = Female").exit_code == 0
     assert bench.release("--overwrite", epsilon=0.3).exit_code == 0
-    first, second = bench.run("ledger", bench.schema, "--json").json["runs"]
-    assert (first["epsilon"], second["epsilon"]) == (0.5, 0.3)
-    assert first["status"] == second["status"] == "done"
+    runs = bench.run("ledger", bench.schema, "--json").json["runs"]
+    assert sorted((run["epsilon"], run["status"]) for run in runs) == [(0.3, "done"), (0.5, "done")]
 
 
 def test_unfinished_release_with_other_settings(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,11 +116,12 @@ def test_release_of_codes_with_a_domain_keeps_its_ledger_in_the_folder(bench: Be
     bench.write_rows([f"{i % 2},{i % 3}" for i in range(60)], header="a,b")
     result = bench.release("--domain", domain, "--columns", "a,b", "--json")
     assert result.exit_code == 0
-    assert (bench.out / "ledger.sqlite").is_file()
+    beside = bench.out.with_name(bench.out.name + ".ledger.sqlite")
+    assert beside.is_file()
     refused = bench.run("ledger", domain)
     assert refused.exit_code == 2
     assert "--ledger" in refused.text
-    assert len(bench.run("ledger", domain, "--ledger", bench.out / "ledger.sqlite", "--json").json["runs"]) == 1
+    assert len(bench.run("ledger", domain, "--ledger", beside, "--json").json["runs"]) == 1
 
 
 def test_release_takes_the_columns_of_a_workload_file(bench: Bench) -> None:

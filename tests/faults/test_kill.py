@@ -41,9 +41,9 @@ values = ["0", "1"]
 """
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("kill")
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path
     rng = np.random.default_rng(0)
     a = rng.integers(0, 3, 3000)
     columns = {"a": a, "b": (a + rng.integers(0, 2, 3000)) % 4, "c": (a + rng.integers(0, 2, 3000)) % 2}

@@ -10,9 +10,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from scipy import stats
+from tests.noise import log_exponential_mechanism, log_gaussian_pmf, log_laplace_pmf, log_permute_and_flip
 
 from equipoise.privacy.noise import ExactNoise
-from tests.noise import log_exponential_mechanism, log_gaussian_pmf, log_laplace_pmf, log_permute_and_flip
 
 NUM_SAMPLES = 100_000
 THRESHOLD = 1e-10

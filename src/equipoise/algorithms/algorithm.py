@@ -162,6 +162,6 @@ def require_memory(needed: int, setting: Setting, method: str) -> None:
         cells = setting.workload.domain.num_cells
         raise CapacityError(
             f"{method} keeps all {cells:.3g} cells of the domain in memory: about {needed / 2**30:.3g} GiB, and the"
-            f" limit is {setting.memory_limit / 2**30:.3g} GiB. Release fewer columns (--columns), use coarser bins, or raise"
-            " --memory."
+            f" limit is {setting.memory_limit / 2**30:.3g} GiB. Release fewer columns (--columns), use coarser bins,"
+            " or raise --memory."
         )

@@ -6,8 +6,8 @@ Paper: hardt2012simple (report/references.bib), Figure 1, arXiv v1; with the acc
 Pseudo-code                                        Here
   D_0 uniform over the domain                       MultiplicativeWeights.init
   for t = 1 .. T:                                   game.loop.play
-    q_t ~ exponential mechanism, |q(P) - q(D)|      BestResponse.step -> mechanisms.select
-    m_t = q_t(P) + noise                            BestResponse.step -> mechanisms.measure
+    q_t ~ exponential mechanism, |q(P) - q(D)|      BestMarginal.step, or BestResponse.step for single cells
+    m_t = q_t(P) + noise                            the same: mechanisms.select, then mechanisms.measure
     D_t(x) ~ D(x) exp(q_t(x) (m_t - q_t(D)) / 2)    MultiplicativeWeights.step
     repeat the update on earlier measurements       MultiplicativeWeights.step, `replay`
   return D_T, or the average of D_1 .. D_T          MultiplicativeWeights.play, `output`
@@ -17,6 +17,8 @@ Accuracy: the average of D_1 .. D_T has error at most 2 sqrt(log|X|/T) + a with 
   a = (2/(n selection_epsilon)) log(2T|Q|/beta) + (stddev/n) sqrt(2 log(4T/beta)): the potential argument of
   hardt2012simple, Theorem 2.2, with Gaussian noise (docs/mechanisms.md).
 Differences from the paper:
+  0. A round measures a whole marginal by default (`moves="cell"` for the paper's single queries): twice the price of a
+     cell, far more information. When there is a round for every marginal, all are measured at once.
   1. zCDP accounting and discrete Gaussian noise by default (another guarantee); `--pure` gives the paper's pure budget.
   2. Pure selection is permute-and-flip instead of the exponential mechanism: never worse (mckenna2020permute).
   3. The last iterate by default, which is what works; `mode="theory"` returns the average, as the theorem needs.
@@ -33,7 +35,7 @@ from typing import ClassVar, Literal
 
 from equipoise.algorithms import rounds
 from equipoise.algorithms.algorithm import Plan, Players, Setting, require_memory, resolved
-from equipoise.algorithms.select_measure import Split, split, split_pure
+from equipoise.algorithms.select_measure import Split, split
 from equipoise.data_players.multiplicative_weights import MultiplicativeWeights, memory_bytes
 
 __all__ = ["Mwem"]
@@ -53,7 +55,8 @@ class Mwem:
     when: ClassVar[str] = "small domains and a pure budget; otherwise pep is more accurate"
 
     num_rounds: int | None = None
-    selection_share: Fraction = Fraction(1, 2)
+    moves: Literal["marginal", "cell"] = "marginal"
+    selection_share: Fraction | None = None
     replay: Literal["threshold", "cycles", "none"] = "threshold"
     output: Literal["last", "average"] = "last"
     mode: Literal["practice", "theory"] = "practice"
@@ -63,17 +66,21 @@ class Mwem:
         memory = memory_bytes(setting.workload.domain.num_cells)
         require_memory(memory, setting, self.name)
         theory = self.mode == "theory"
-        num_rounds = self.num_rounds or (_theory_rounds if theory else _practice_rounds)(setting, self.selection_share)
+        num_rounds = self.num_rounds
+        if num_rounds is None:
+            num_rounds = self._theory_rounds(setting) if theory else rounds.mwem_rounds(setting, self.moves)
         budget = self._split(setting, num_rounds)
         return Plan(
             method=self.name,
             options=resolved(
                 self,
                 num_rounds=num_rounds,
+                moves=budget.moves,
+                selection_share=self._share,
                 replay="none" if theory else self.replay,
                 output="average" if theory else self.output,
             ),
-            num_rounds=num_rounds,
+            num_rounds=budget.num_rounds,
             events=budget.events(setting),
             pure=setting.epsilon is not None,
             memory_bytes=memory,
@@ -82,19 +89,31 @@ class Mwem:
 
     def players(self, setting: Setting, plan: Plan) -> Players:
         """See `Algorithm.players`."""
-        budget = self._split(setting, plan.num_rounds)
+        budget = self._split(setting, plan.options["num_rounds"])
         data_player = MultiplicativeWeights(
             workload=setting.workload,
             num_rows=setting.num_rows,
             replay=plan.options["replay"],
             average=plan.options["output"] == "average",
         )
-        return Players(budget.query_player(setting, repeats=True), data_player, budget.evidence(repeats=True))
+        return Players(budget.query_player(setting, repeats=True), data_player, budget.evidence(setting, repeats=True))
+
+    @property
+    def _share(self) -> Fraction:
+        return self.selection_share or rounds.selection_share(self._moves)
+
+    @property
+    def _moves(self) -> Literal["marginal", "cell"]:
+        # The theorem is about single queries.
+        return "cell" if self.mode == "theory" else self.moves
 
     def _split(self, setting: Setting, num_rounds: int) -> Split:
-        if setting.epsilon is not None:
-            return split_pure(setting, num_rounds=num_rounds)
-        return split(setting, num_rounds=num_rounds, selection_share=self.selection_share)
+        return split(setting, num_rounds=num_rounds, selection_share=self._share, moves=self._moves)
+
+    def _theory_rounds(self, setting: Setting) -> int:
+        """The number of rounds with the smallest bound: a search over a geometric grid, public quantities only."""
+        grid = sorted({max(1, round(1.1**k)) for k in range(100)})
+        return min(grid, key=lambda num_rounds: error_bound(setting, self._split(setting, num_rounds)))
 
 
 def error_bound(setting: Setting, budget: Split) -> float:
@@ -104,25 +123,10 @@ def error_bound(setting: Setting, budget: Split) -> float:
     stddev sqrt(2 log(4T/beta)).
     """
     workload, n, rounds_ = setting.workload, setting.num_rows, budget.num_rounds
+    assert budget.selection_epsilon is not None
     select = 2 / (n * float(budget.selection_epsilon)) * math.log(2 * rounds_ * workload.num_queries / BETA)
     if budget.measurement_epsilon is not None:
         measure = math.log(2 * rounds_ / BETA) / (n * float(budget.measurement_epsilon))
     else:
         measure = budget.measurement_stddev / n * math.sqrt(2 * math.log(4 * rounds_ / BETA))
     return 2 * math.sqrt(math.log(workload.domain.num_cells) / rounds_) + select + measure
-
-
-def _practice_rounds(setting: Setting, selection_share: Fraction) -> int:
-    return rounds.mwem_rounds(setting)
-
-
-def _theory_rounds(setting: Setting, selection_share: Fraction) -> int:
-    """The number of rounds with the smallest bound: a search over a geometric grid, public quantities only."""
-
-    def bound(num_rounds: int) -> float:
-        if setting.epsilon is not None:
-            return error_bound(setting, split_pure(setting, num_rounds=num_rounds))
-        return error_bound(setting, split(setting, num_rounds=num_rounds, selection_share=selection_share))
-
-    grid = sorted({max(1, round(1.1**k)) for k in range(0, 100)})
-    return min(grid, key=bound)

@@ -5,8 +5,8 @@ Paper: liu2021iterative (report/references.bib), Algorithms 1 and 2, arXiv v2.
 Pseudo-code                                        Here
   D_0 uniform over the domain                       EntropyProjection.init
   for t = 1 .. T:                                   game.loop.play
-    q_t ~ exponential mechanism, |q(P) - q(D)|      BestResponse.step -> mechanisms.select
-    m_t = q_t(P) + noise                            BestResponse.step -> mechanisms.measure
+    q_t ~ exponential mechanism, |q(P) - q(D)|      BestMarginal.step, or BestResponse.step for single cells
+    m_t = q_t(P) + noise                            the same: mechanisms.select, then mechanisms.measure
     repeat until every |m_i - q_i(D)| <= gamma:     EntropyProjection.step
       i = argmax |m_i - q_i(D)|
       D(x) ~ D(x) exp(lambda q_i(x)),
@@ -18,8 +18,11 @@ Accuracy: with projections that stop at gamma, which all noise stays within, eac
   2 (error - 2 gamma)^2 (Pythagoras, then Pinsker), so some round has error at most sqrt(log|X|/(2T)) + 2 gamma plus
   the slack of the selection.
 Differences from the paper:
+  0. A round measures a whole marginal by default (`moves="cell"` for the paper's single queries): twice the price of a
+     cell, far more information. When there is a round for every marginal, all are measured at once.
   1. Its gamma, log(|Q|/beta)/epsilon, is not on the scale of answers; ours is 0, or in theory mode the noise's reach.
-  2. `solver="dual"` finds the maximum-entropy distribution itself instead of a feasible point. Post-processing.
+  2. By default the projection is soft, by each measurement's own noise (`solver="noise_aware"`); "projection" is the
+     paper's, "dual" the exact maximum-entropy point of its feasible set. Post-processing, all three.
   3. Answers and measurements are clamped to [1e-6, 1 - 1e-6] before the logarithm. Post-processing.
 """
 
@@ -48,12 +51,13 @@ class Pep:
     name: ClassVar[str] = "pep"
     title: ClassVar[str] = "entropy projection on everything measured, against the exponential mechanism"
     citations: ClassVar[tuple[str, ...]] = ("liu2021iterative",)
-    guarantee: ClassVar[str] = "zCDP"
+    guarantee: ClassVar[str] = "zCDP by Gaussian measurements, or pure epsilon with --pure"
     when: ClassVar[str] = "domains that fit in memory: the most accurate of the whole-domain methods"
 
     num_rounds: int | None = None
-    selection_share: Fraction = Fraction(1, 2)
-    solver: Literal["projection", "dual"] = "projection"
+    moves: Literal["marginal", "cell"] = "marginal"
+    selection_share: Fraction | None = None
+    solver: Literal["noise_aware", "projection", "dual"] = "noise_aware"
     mode: Literal["practice", "theory"] = "practice"
 
     def plan(self, setting: Setting) -> Plan:
@@ -61,41 +65,61 @@ class Pep:
         memory = memory_bytes(setting.workload.domain.num_cells)
         require_memory(memory, setting, self.name)
         theory = self.mode == "theory"
-        num_rounds = self.num_rounds or (self._theory_rounds(setting) if theory else rounds.pep_rounds(setting))
-        budget = split(setting, num_rounds=num_rounds, selection_share=self.selection_share)
+        num_rounds = self.num_rounds
+        if num_rounds is None:
+            num_rounds = self._theory_rounds(setting) if theory else rounds.pep_rounds(setting, self.moves)
+        budget = self._split(setting, num_rounds)
         return Plan(
             method=self.name,
-            options=resolved(self, num_rounds=num_rounds),
-            num_rounds=num_rounds,
+            options=resolved(
+                self,
+                num_rounds=num_rounds,
+                moves=budget.moves,
+                selection_share=self._share,
+                solver="projection" if theory else self.solver,
+            ),
+            num_rounds=budget.num_rounds,
             events=budget.events(setting),
-            pure=False,
+            pure=setting.epsilon is not None,
             memory_bytes=memory,
             forecast=budget.forecast(setting, error_bound(setting, budget) if theory else None),
         )
 
     def players(self, setting: Setting, plan: Plan) -> Players:
         """See `Algorithm.players`."""
-        budget = split(setting, num_rounds=plan.num_rounds, selection_share=self.selection_share)
+        budget = self._split(setting, plan.options["num_rounds"])
         data_player = EntropyProjection(
             workload=setting.workload,
             num_rows=setting.num_rows,
-            solver=self.solver,
+            solver=plan.options["solver"],
             tolerance="noise" if self.mode == "theory" else 0.0,
         )
-        return Players(budget.query_player(setting, repeats=False), data_player, budget.evidence(repeats=False))
+        return Players(
+            budget.query_player(setting, repeats=False), data_player, budget.evidence(setting, repeats=False)
+        )
+
+    @property
+    def _share(self) -> Fraction:
+        return self.selection_share or rounds.selection_share(self._moves)
+
+    @property
+    def _moves(self) -> Literal["marginal", "cell"]:
+        # The bound is about single queries.
+        return "cell" if self.mode == "theory" else self.moves
+
+    def _split(self, setting: Setting, num_rounds: int) -> Split:
+        return split(setting, num_rounds=num_rounds, selection_share=self._share, moves=self._moves)
 
     def _theory_rounds(self, setting: Setting) -> int:
         """The number of rounds with the smallest bound: a search over a geometric grid, public quantities only."""
-
-        def bound(num_rounds: int) -> float:
-            return error_bound(setting, split(setting, num_rounds=num_rounds, selection_share=self.selection_share))
-
-        return min(sorted({max(1, round(1.1**k)) for k in range(0, 100)}), key=bound)
+        grid = sorted({max(1, round(1.1**k)) for k in range(100)})
+        return min(grid, key=lambda num_rounds: error_bound(setting, self._split(setting, num_rounds)))
 
 
 def error_bound(setting: Setting, budget: Split) -> float:
     """The accuracy bound of the module's docstring for the best round, with probability 1 - BETA."""
     workload, n, num_rounds = setting.workload, setting.num_rows, budget.num_rounds
     gamma = budget.measurement_stddev / n * math.sqrt(2 * math.log(4 * num_rounds / BETA))
+    assert budget.selection_epsilon is not None
     slack = 2 / (n * float(budget.selection_epsilon)) * math.log(2 * num_rounds * workload.num_queries / BETA)
     return math.sqrt(math.log(workload.domain.num_cells) / (2 * num_rounds)) + 2 * gamma + slack

@@ -1,99 +1,161 @@
-"""The budget of select-measure algorithms: rho (or pure epsilon) split over rounds, selection and measurement."""
+"""The budget of select-measure algorithms: rho (or pure epsilon) split over rounds, selection and measurement.
+
+A round's move is one cell (the papers'), or a whole marginal, which costs twice as much whatever its size. When
+there is a round for every marginal nothing need be selected, and everything is measured at once.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, Literal, TypeAlias
 
 from equipoise.algorithms.algorithm import Forecast, Setting, price
 from equipoise.errors import SettingError
 from equipoise.game.error_bars import SelectionEvidence
 from equipoise.privacy import accountant
 from equipoise.privacy.events import Event, Exponential, Gaussian, Laplace, PermuteAndFlip
-from equipoise.query_players.best_response import BestResponse
+from equipoise.query_players.best_marginal import BestMarginal, MeasureAll
+from equipoise.query_players.best_response import BestResponse, laplace_stddev
+from equipoise.query_players.player import QueryPlayer
 
-__all__ = ["Split", "split", "split_pure"]
+__all__ = ["Moves", "Split", "split"]
+
+Moves: TypeAlias = Literal["cell", "marginal", "everything"]
 
 
 @dataclass(frozen=True)
 class Split:
-    """What each of `num_rounds` rounds may spend on selecting, and on measuring, `num_selected` queries."""
+    """What each round spends.
 
+    Attributes:
+        moves: What a round measures.
+        num_rounds: Rounds of the game.
+        num_selected: Cells selected and measured in one round (1 for whole marginals).
+        sensitivity_squared: Squared L2 sensitivity of one measurement.
+        sensitivity: L1 sensitivity of one measurement.
+        selection_epsilon: Parameter of one selection; None when nothing is selected.
+        measurement_stddev: Of the noise of one count.
+        measurement_epsilon: Pure epsilon of one measurement; None in the zCDP variant.
+    """
+
+    moves: Moves
     num_rounds: int
     num_selected: int
-    selection_epsilon: Fraction
+    sensitivity_squared: int
+    sensitivity: int
+    selection_epsilon: Fraction | None
     measurement_stddev: float
     measurement_epsilon: Fraction | None = None
 
     def events(self, setting: Setting) -> tuple[tuple[Event, int], ...]:
         """What the whole run will be charged."""
-        select: Event
-        measure: Event
+        unit, pure = setting.rows_per_unit, self.measurement_epsilon is not None
+        charged: list[tuple[Event, int]] = []
+        if self.selection_epsilon is not None:
+            epsilon = self.selection_epsilon
+            select = PermuteAndFlip(epsilon) if pure else Exponential(epsilon, self.num_selected)
+            charged.append((price(select, unit), self.num_rounds))
+        measure: Event = Gaussian(Fraction(self.sensitivity_squared), Fraction(self.measurement_stddev) ** 2)
         if self.measurement_epsilon is not None:
-            select, measure = PermuteAndFlip(self.selection_epsilon), Laplace(Fraction(1), 1 / self.measurement_epsilon)
-        else:
-            select = Exponential(self.selection_epsilon, self.num_selected)
-            measure = Gaussian(Fraction(1), Fraction(self.measurement_stddev) ** 2)
-        unit = setting.rows_per_unit
-        return (price(select, unit), self.num_rounds), (price(measure, unit), self.num_rounds * self.num_selected)
+            measure = Laplace(Fraction(self.sensitivity), self.sensitivity / self.measurement_epsilon)
+        charged.append((price(measure, unit), self.num_rounds * self.num_selected))
+        return tuple(charged)
 
-    def query_player(self, setting: Setting, *, repeats: bool) -> BestResponse:
+    def query_player(self, setting: Setting, *, repeats: bool) -> QueryPlayer[Any]:
         """The query player that spends exactly this."""
+        stddev = None if self.measurement_epsilon is not None else self.measurement_stddev
+        if self.selection_epsilon is None:
+            return MeasureAll(setting.num_rows, stddev, self.measurement_epsilon)
+        if self.moves == "marginal":
+            return BestMarginal(
+                num_rows=setting.num_rows,
+                sensitivity_squared=self.sensitivity_squared,
+                sensitivity=self.sensitivity,
+                selection_epsilon=self.selection_epsilon,
+                measurement_stddev=stddev,
+                measurement_epsilon=self.measurement_epsilon,
+            )
         return BestResponse(
             num_rows=setting.num_rows,
             selection_epsilon=self.selection_epsilon,
-            measurement_stddev=None if self.measurement_epsilon is not None else self.measurement_stddev,
+            measurement_stddev=stddev,
             measurement_epsilon=self.measurement_epsilon,
             num_selected=self.num_selected,
             repeats=repeats,
         )
 
-    def evidence(self, *, repeats: bool) -> SelectionEvidence:
+    def evidence(self, setting: Setting, *, repeats: bool) -> SelectionEvidence:
         """What the error bars need to know."""
-        return SelectionEvidence(self.selection_epsilon, repeats, gaussian=self.measurement_epsilon is None)
+        return SelectionEvidence(
+            epsilon=self.selection_epsilon,
+            num_candidates=self._num_candidates(setting),
+            repeats=repeats and self.moves == "cell",
+            gaussian=self.measurement_epsilon is None,
+        )
 
     def forecast(self, setting: Setting, bound: float | None = None) -> Forecast:
         """The two sources of error that the budget fixes, as fractions of the rows.
 
-        An error of (2/epsilon) log |Q| counts is about where the exponential mechanism begins to tell the worst
-        query from the rest.
+        An error of (2/epsilon) log(candidates) counts is about where the selection begins to tell the worst from the
+        rest.
         """
-        resolution = 2 * math.log(max(2, setting.workload.num_queries)) / float(self.selection_epsilon)
+        resolution = 0.0
+        if self.selection_epsilon is not None:
+            resolution = 2 * math.log(max(2, self._num_candidates(setting))) / float(self.selection_epsilon)
         return Forecast(self.measurement_stddev / setting.num_rows, resolution / setting.num_rows, bound)
 
+    def _num_candidates(self, setting: Setting) -> int:
+        return setting.workload.num_queries if self.moves == "cell" else len(setting.workload.groups)
 
-def split(setting: Setting, *, num_rounds: int, selection_share: Fraction, num_selected: int = 1) -> Split:
-    """Spend rho evenly over the rounds: a share on selection, the rest on measurement.
+
+def split(
+    setting: Setting,
+    *,
+    num_rounds: int,
+    selection_share: Fraction,
+    moves: Literal["cell", "marginal"] = "cell",
+    num_selected: int = 1,
+) -> Split:
+    """Spend the budget evenly over the rounds: a share on selection, the rest on measurement.
+
+    With as many rounds as there are marginals, all of them are measured at once and the selection's share is theirs
+    too.
 
     Guarantees:
-        num_rounds num_selected (selection_epsilon^2/8 + 1/(2 stddev^2)) <= rho per record, by rounding the one down
-        and the other up; at least 0.99 of it is used (tested).
+        num_rounds num_selected (selection_epsilon^2/8 + l2^2/(2 stddev^2)) <= rho per record, by rounding the one
+        down and the other up, and at least 0.99 of it is used; a pure epsilon is used up exactly (both tested).
 
-    Example: rho = 0.014270343, 100 rounds, half and half give selection_epsilon 0.023892 and stddev 83.7111 (a test).
+    Example: rho = 0.014270343, 100 rounds of one cell, half and half give selection_epsilon 0.023892 and stddev
+    83.7111 (a test).
     """
     if num_rounds < 1 or num_selected < 1:
         raise SettingError("num_rounds and num_selected must be at least 1")
     if not 0 < selection_share < 1:
         raise SettingError("selection_share must lie strictly between 0 and 1")
-    each = setting.rho_per_record / (num_rounds * num_selected)
+    groups = setting.workload.groups
+    kind: Moves = "everything" if moves == "marginal" and num_rounds >= len(groups) else moves
+    if kind == "everything":
+        norms = [setting.workload.norms()]
+        num_rounds, selection_share = 1, Fraction(0)
+    else:
+        norms = [group.norms() for group in groups] if kind == "marginal" else []
+    squared = max([1, *(norm.l2_squared for norm in norms)])
+    linear = max([1, *(norm.l1 for norm in norms)])
+    parts = num_rounds * num_selected
+    if setting.epsilon is not None:
+        each = setting.epsilon_per_record / parts
+        measured = (1 - selection_share) * each
+        return Split(
+            *(kind, num_rounds, num_selected, squared, linear),
+            selection_epsilon=selection_share * each or None,
+            measurement_stddev=laplace_stddev(linear / measured),
+            measurement_epsilon=measured,
+        )
+    each = setting.rho_per_record / parts
     return Split(
-        num_rounds=num_rounds,
-        num_selected=num_selected,
-        selection_epsilon=accountant.root_below(8 * selection_share * each),
-        measurement_stddev=accountant.stddev_of(rho=(1 - selection_share) * each),
-    )
-
-
-def split_pure(setting: Setting, *, num_rounds: int) -> Split:
-    """Spend a pure epsilon evenly: epsilon/(2T) a selection and a measurement (hardt2012simple, Figure 1, v1)."""
-    if num_rounds < 1:
-        raise SettingError("num_rounds must be at least 1")
-    each = setting.epsilon_per_record / (2 * num_rounds)
-    return Split(
-        num_rounds=num_rounds,
-        num_selected=1,
-        selection_epsilon=each,
-        measurement_stddev=math.sqrt(2) / float(each),
-        measurement_epsilon=each,
+        *(kind, num_rounds, num_selected, squared, linear),
+        selection_epsilon=accountant.root_below(8 * selection_share * each) if selection_share else None,
+        measurement_stddev=accountant.stddev_of(rho=(1 - selection_share) * each, sensitivity_squared=squared),
     )

@@ -1,0 +1,1 @@
+"""Benchmarks on public data, against peers; not part of a release."""

@@ -77,7 +77,7 @@ def _location(schema: Schema) -> str | Path:
 
     location = ledger_location(schema)
     if location is None:
-        raise SettingError("this table's ledger is in its release folder; pass --ledger OUT/ledger.sqlite")
+        raise SettingError("this table's ledger is beside its release folder; pass --ledger OUT.ledger.sqlite")
     return location
 
 

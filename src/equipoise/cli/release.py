@@ -90,10 +90,10 @@ def release(
 
 def _budget(request: Request, output: Path) -> Budget:
     from equipoise.cli.budget import look
-    from equipoise.pipeline import ledger_location
+    from equipoise.pipeline import ledger_beside, ledger_location
 
     schema = request.table.schema
-    return look(request.ledger or ledger_location(schema) or output / "ledger.sqlite", schema)
+    return look(request.ledger or ledger_location(schema) or ledger_beside(output), schema)
 
 
 def _body(made: Release, output: Path, budget: Budget) -> dict[str, Any]:

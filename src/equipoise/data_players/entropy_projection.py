@@ -33,7 +33,7 @@ __all__ = ["EntropyProjection", "memory_bytes"]
 BETA = 0.05
 """With `tolerance="noise"`, the probability that some measurement's noise exceeds the tolerance."""
 
-CONVERGED = 0.02
+CONVERGED = 0.1
 """Solvers stop when no answer is further than this many standard deviations from where it belongs."""
 
 

@@ -19,6 +19,8 @@ __all__ = ["minimise"]
 
 MEMORY = 8
 """Steps remembered; more did not pay on the fits of this package."""
+LONGEST_STEP = 10.0
+"""No variable moves by more in one step; the variables here are log-odds."""
 
 
 def minimise(
@@ -49,8 +51,9 @@ def minimise(
     while left > 0 and np.abs(gradient).max(initial=0.0) > tolerance:
         direction = _direction(gradient, steps, inverse_curvature)
         slope = _dot(gradient, direction)
-        # The guess may be off by any factor: the first step moves no variable by more than 1.
-        length = 1.0 if steps else 1.0 / max(1.0, float(np.abs(direction).max()))
+        # The guess may be off by any factor, and where the function is almost linear so is what was learnt.
+        longest = LONGEST_STEP if steps else 1.0
+        length = min(1.0, longest / float(np.abs(direction).max()))
         while True:
             moved = point + length * direction
             new_value, new_gradient = function(moved)

@@ -28,7 +28,10 @@ FAILURE = 0.05
 class SelectionEvidence:
     """What the bounds need to know of the query player: public parameters."""
 
-    epsilon: Fraction
+    epsilon: Fraction | None
+    """Parameter of the selection; None when everything was measured and nothing selected."""
+    num_candidates: int
+    """What was selected from: queries, or whole marginals."""
     repeats: bool
     gaussian: bool
     """Whether the measurements' noise is Gaussian (else Laplace)."""
@@ -58,15 +61,16 @@ def error_bars(outcome: Outcome, workload: Workload, num_rows: int, evidence: Se
     if outcome.last_played is None:
         return None
     final = workload.on(outcome.distribution)
-    before = outcome.last_played.answers
     last = outcome.moves[-1]
     num_measured = sum(len(move.ids) for move in outcome.moves)
-    weights = workload.weights().astype(np.float64)
-    picked = int(last.ids[0])
-    slack = 2 * weights.max(initial=1.0) / float(evidence.epsilon) * math.log(workload.num_queries / (0.4 * FAILURE))
-    seen = _measured(last)[0] - num_rows * before[picked]
-    worst = weights[picked] * (abs(seen) + _reach(evidence, last.stddev, num_measured)) + slack
-    bars = worst / weights / num_rows + np.abs(final - before)
+    bars = np.ones(workload.num_queries)
+    if evidence.epsilon is not None:
+        before = outcome.last_played.answers
+        weights = workload.weights().astype(np.float64)
+        slack = math.log(evidence.num_candidates / (0.4 * FAILURE)) * 2 * weights.max(initial=1.0)
+        seen = np.abs(_measured(last) - num_rows * before[last.ids]) + _reach(evidence, last.stddev, num_measured)
+        worst = float((weights[last.ids] * seen).max()) + slack / float(evidence.epsilon)
+        bars = worst / weights / num_rows + np.abs(final - before)
     for move in outcome.moves:
         direct = (
             np.abs(_measured(move) / num_rows - final[move.ids])

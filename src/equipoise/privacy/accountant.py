@@ -3,13 +3,14 @@
 Adjacency everywhere: one record replaced, the number of records public. Costs are `fractions.Fraction`, added without
 rounding; only the conversion between rho and (epsilon, delta) is floating point, and it errs on the private side.
 
-Papers (report/references.bib): bun2016concentrated for zCDP and its composition, canonne2020discrete (Proposition 12 and
-Corollary 13, arXiv v4) for the conversion, cesar2021bounding (Lemma 3.2, arXiv v2) for the exponential mechanism's
+Papers (report/references.bib): bun2016concentrated for zCDP and its composition, canonne2020discrete (Proposition 12
+and Corollary 13, arXiv v4) for the conversion, cesar2021bounding (Lemma 3.2, arXiv v2) for the exponential mechanism's
 epsilon^2/8.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -162,6 +163,7 @@ def delta_of(*, rho: Fraction | float, epsilon: float) -> float:
     return min(1.0, math.exp(min(0.0, _log_delta(float(rho), epsilon))) * (1 + 1e-9))
 
 
+@functools.lru_cache(maxsize=256)
 def epsilon_of(*, rho: Fraction | float, delta: float) -> float:
     """The epsilon at which rho-zCDP implies (epsilon, delta)-DP, rounded up.
 
@@ -182,6 +184,7 @@ def epsilon_of(*, rho: Fraction | float, delta: float) -> float:
     return high * (1 + 1e-12)
 
 
+@functools.lru_cache(maxsize=256)
 def rho_of(*, epsilon: float, delta: float) -> Fraction:
     """The largest rho for which rho-zCDP implies (epsilon, delta)-DP, rounded down to an exact fraction.
 

@@ -170,10 +170,9 @@ class Account:
     def runs(self) -> list[dict[str, Any]]:
         """Every run: id, status, plan, reserved, spent, created; oldest first."""
         with store.read(self._engine) as connection:
+            begun = sa.select(sa.func.min(store.entries.c.id)).where(store.entries.c.run == store.runs.c.id)
             rows = connection.execute(
-                sa.select(store.runs)
-                .where(store.runs.c.account == self._key)
-                .order_by(store.runs.c.created, store.runs.c.id)
+                sa.select(store.runs).where(store.runs.c.account == self._key).order_by(begun.scalar_subquery())
             ).all()
         return [
             {

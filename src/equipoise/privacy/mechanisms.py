@@ -47,29 +47,31 @@ def float_above(value: Fraction) -> float:
     return result
 
 
-def measure(payer: Payer, counts: Private, *, stddev: float) -> IntArray:
+def measure(payer: Payer, counts: Private, *, stddev: float, at_least: int = 1) -> IntArray:
     """Counts plus discrete Gaussian noise (P1).
 
     Guarantees:
         Precondition: neighbouring tables change the vector of counts by at most `counts.norms.l2_squared` in squared
         L2. Postcondition: rho-zCDP with rho = l2_squared / (2 stddev^2), for one record replaced (canonne2020discrete,
         Theorem 4 in v4; the L2 version adds the coordinates' divergences). One cell of a marginal has l2_squared 1;
-        all cells of one marginal have 2, since the replaced record leaves one cell and enters another.
+        all cells of one marginal have 2, since the replaced record leaves one cell and enters another. `at_least`
+        charges for that squared sensitivity even where the counts have less, so that a plan need not know what will be
+        selected.
     """
     _whole(counts)
-    payer.debit(Gaussian(Fraction(max(1, counts.norms.l2_squared)), Fraction(stddev) ** 2))
+    payer.debit(Gaussian(Fraction(max(at_least, counts.norms.l2_squared)), Fraction(stddev) ** 2))
     return payer.noise.gaussian(reveal(counts), stddev)
 
 
-def measure_pure(payer: Payer, counts: Private, *, epsilon: Fraction) -> IntArray:
+def measure_pure(payer: Payer, counts: Private, *, epsilon: Fraction, at_least: int = 1) -> IntArray:
     """Counts plus discrete Laplace noise of scale l1/epsilon (P2).
 
     Guarantees:
         Precondition: neighbouring tables change the vector of counts by at most `counts.norms.l1` in L1.
-        Postcondition: epsilon-DP for one record replaced.
+        Postcondition: epsilon-DP for one record replaced. `at_least` as in `measure`.
     """
     _whole(counts)
-    sensitivity = Fraction(max(1, counts.norms.l1))
+    sensitivity = Fraction(max(at_least, counts.norms.l1))
     payer.debit(Laplace(sensitivity, sensitivity / epsilon))
     return payer.noise.laplace(reveal(counts), float_above(sensitivity / epsilon))
 
@@ -114,8 +116,8 @@ class ConditionalTest:
     Guarantees:
         Precondition: each tested count changes by at most 1 between neighbouring tables.
         Postcondition: all outcomes together are, but for probability `delta`, an N-fold composition of epsilon-DP
-        steps, N = `accountant.calls_of_conditional_release` (Lemma D, proved in docs/mechanisms.md): N epsilon^2/2-zCDP.
-        The number of tests is unlimited; after `max_hits` releases every further test is refused.
+        steps, N = `accountant.calls_of_conditional_release` (Lemma D, proved in docs/mechanisms.md): N
+        epsilon^2/2-zCDP. The number of tests is unlimited; after `max_hits` releases every further test is refused.
     """
 
     def __init__(self, payer: Payer, *, epsilon: Fraction, max_hits: int, delta: Fraction) -> None:

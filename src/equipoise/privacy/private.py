@@ -8,7 +8,7 @@ for it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NoReturn, Protocol
+from typing import NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
@@ -27,6 +27,17 @@ class Sensitive(Protocol):
     def norms(self, ids: IntArray | None = None) -> Norms:
         """Norms of the change of those queries' counts when one record is replaced."""
         ...
+
+
+class _Alike(NamedTuple):
+    """Counts of which each can move by `linf`, and all can move together."""
+
+    linf: int
+    num_values: int
+
+    def norms(self, ids: IntArray | None = None) -> Norms:
+        size = self.num_values if ids is None else len(ids)
+        return Norms(self.linf, size * self.linf, size * self.linf**2)
 
 
 def _forbid(what: str) -> Callable[..., NoReturn]:
@@ -117,6 +128,19 @@ class Private:
             unit=self._unit,
             factor=self._factor * int(factors.max(initial=1)),
         )
+
+    def maxima(self, starts: IntArray) -> Private:
+        """The largest count of each group of queries; group g has ids starts[g] to starts[g + 1] - 1.
+
+        Guarantees:
+            A maximum moves by no more than the coordinate that moves most, so each one's sensitivity is `linf`.
+        """
+        if self._ids is not None:
+            raise TypeError("maxima are taken over whole workloads")
+        values = np.maximum.reduceat(self._values, np.asarray(starts, dtype=np.int64)[:-1])
+        result = Private(values, _Alike(self.norms.linf, len(values)))
+        result._unit, result._factor = self._unit, self._factor
+        return result
 
     def __repr__(self) -> str:
         return f"Private({self.num_values} counts)"

@@ -9,14 +9,14 @@ answers (`residuals`) scale with 1/rho. With p = Mτ the residuals' precisions, 
 
 over shares τ ≥ φ that sum to one (φ: the floor, zero unless asked for). Both are convex.
 
-Method. With h = -∇F_λ ≥ 0, Cauchy's inequality 1/p_A ≤ Σ_B (M_AB τ'_B / p'_A)² / (M_AB τ_B) bounds F_λ by a sum of h_B τ'_B²/τ_B,
-tight at τ = τ' (a floor adds terms that do not move). Its minimum is τ_B ∝ τ'_B √h_B, so that step never makes F_λ worse.
-For the maximum, the weights λ follow by the multiplicative step λ_C ∝ λ_C √(w_C v_C): a game of two players, each
-reweighing what it holds.
+Method. Let h = -∇F_λ ≥ 0. By Cauchy's inequality 1/p_A ≤ Σ_B (M_AB τ'_B / p'_A)² / (M_AB τ_B), so F_λ(τ) is at most
+Σ_B h_B(τ') τ'_B² / τ_B, with equality at τ = τ' (a floor adds terms that do not move). This bound is least at
+τ_B ∝ τ'_B √h_B, so that step never makes F_λ worse. For the maximum, λ moves too, by λ_C ∝ λ_C √(w_C v_C): a game of
+two players, each reweighing what it holds.
 
-Certificate. For every plan τ', Cauchy's inequality gives Σ_A c_A/p'_A · Σ_A c_A p'_A/p_A² ≥ (Σ_A c_A/p_A)², and the second
-factor is h·τ' ≤ h·φ + (1 - Σφ) max h. So F_λ(τ') ≥ F_λ(τ)² / (h·φ + (1 - Σφ) max h) for any τ and λ, and the maximum over λ
-is no smaller. The gap reported is between the plan returned and the best such bound met on the way.
+Certificate. For every plan τ', Cauchy's inequality gives Σ_A c_A/p'_A · Σ_A c_A p'_A/p_A² ≥ (Σ_A c_A/p_A)², and the
+second factor is h·τ' ≤ h·φ + (1 - Σφ) max h. So F_λ(τ') ≥ F_λ(τ)² / (h·φ + (1 - Σφ) max h) for any τ and λ, and the
+maximum over λ is no smaller. The gap reported is between the plan returned and the best such bound met on the way.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from equipoise.core import FloatArray
 from equipoise.errors import QueryError, SettingError
-from equipoise.queries.residuals import Columns, Lattice, closure
+from equipoise.queries.residuals import Columns, Lattice, check_columns, closure
 
 __all__ = ["Allocation", "Objective", "allocate", "widened"]
 
@@ -41,8 +41,15 @@ MAX_STEPS = 20_000
 """Steps after which the search stops wherever it is; usual workloads need 10 to 100, random ones up to 1,300."""
 
 NEGLIGIBLE = 1e-3
-"""Part of the budget that may be moved away from the smallest shares, and the loss accepted for it: a measurement saved
-is a table of noise less to draw, store and fit."""
+"""Relative loss accepted for not measuring the marginals with the smallest shares: each is one table of noise less to
+draw, store and fit."""
+
+RETRY_STEPS = 100
+"""Steps to make up for the marginals that are no longer measured."""
+
+DROPPED = (0.98, 0.95, 0.9, 0.8, 0.5)
+"""A share is a candidate for zero when spending more on it helps less than this part of what spending helps on average
+(at the optimum, less than 1 is enough); tried in this order until the loss is negligible."""
 
 SMALL_COLUMN = 4
 """Values beyond which adding a column to a marginal of two to four columns hides more than it shows (`widened`)."""
@@ -72,24 +79,39 @@ class Allocation:
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """The lattice with weights: `scales` multiply the variances, `weights` is the first λ, which moves if `is_max`."""
+    """The lattice with weights, in arrays.
+
+    Attributes:
+        lattice: Its measured marginals are the candidates.
+        scales: Multiply the variances of the workload's marginals.
+        weights: λ, the one that counts or, if `is_max`, the first.
+        is_max: Whether the largest scaled variance is the objective; else their mean by `weights`.
+        floors: The least share of each candidate.
+        equal: The shares that measure the workload's own marginals and nothing else, equally.
+    """
 
     lattice: Lattice
     scales: FloatArray
     weights: FloatArray
     is_max: bool
     floors: FloatArray
+    equal: FloatArray
 
     def variances(self, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The residuals' precisions, and the scaled variances of the workload's marginals."""
         precisions = self.lattice.seen.times(shares)
-        return precisions, self.scales * self.lattice.used.times(1.0 / precisions)
+        with np.errstate(divide="ignore"):
+            return precisions, self.scales * self.lattice.used.times(1.0 / precisions)
 
     def objective(self, variances: FloatArray) -> float:
         return float(variances.max() if self.is_max else self.weights @ variances)
 
+    def value(self, shares: FloatArray) -> float:
+        """The objective; infinite where the shares do not answer the workload."""
+        return self.objective(self.variances(shares)[1])
+
     def slope(self, precisions: FloatArray, weights: FloatArray) -> FloatArray:
-        """H = -∇F_λ."""
+        """Minus the gradient of F_λ."""
         coefficients = self.lattice.used.transposed_times(weights * self.scales)
         return self.lattice.seen.transposed_times(coefficients / precisions**2)
 
@@ -130,17 +152,15 @@ def allocate(
         ({(0, 1): 0.39, (1, 2): 0.61}, True)
     """
     problem, measurable = _posed(sizes, column_sets, weights, objective, floor, candidates)
-    shares, bound = _optimised(problem, tolerance)
-    shares = _without_negligible(problem, shares)
-    value = problem.objective(problem.variances(shares)[1])
+    shares, value, bound = _planned(problem, tolerance)
     kept = {columns: float(share) for columns, share in zip(measurable, shares, strict=True) if share > 0}
     return Allocation(kept, value, max(value / bound - 1.0, 0.0))
 
 
 def widened(sizes: Sequence[int], column_sets: Sequence[Columns]) -> tuple[Columns, ...]:
-    """Candidates for `allocate`: the workload's marginals, their subsets, and wider ones that may pay.
+    r"""Candidates for `allocate`: the workload's marginals, their subsets, and wider ones that may pay.
 
-    One measurement of B tells of each workload marginal C ⊆ B at precision 1/Π_{i∈B\\C} m_i of its own. Where columns
+    One measurement of B tells of each workload marginal C ⊆ B at precision 1/Π_{i∈B\C} m_i of its own. Where columns
     have few values the sum of these over C exceeds the 1 that measuring one C alone gives: three columns of two values
     hold three pairs at 1/2 each. So each workload marginal is grown while that sum grows, one column of at most four
     values at a time, ties going to the column least used: about one wider marginal for each of the workload's.
@@ -192,7 +212,8 @@ def _posed(
     importance = np.ones(len(column_sets)) if weights is None else np.asarray(weights, dtype=np.float64)
     if importance.shape != (len(column_sets),) or not (np.isfinite(importance) & (importance > 0)).all():
         raise SettingError("weights must be positive and finite, one for each of the workload's marginals")
-    Lattice.build(sizes, column_sets, candidates or ())  # Refuses columns that are not of the domain.
+    for columns in (*column_sets, *(candidates or ())):
+        check_columns(columns, len(sizes))
     wanted = [tuple(i for i in columns if sizes[i] > 1) for columns in column_sets]
     if not any(wanted):
         raise QueryError("there is nothing to measure: every column of the workload has a single value")
@@ -207,62 +228,74 @@ def _posed(
     unseen = np.flatnonzero(lattice.seen.times(np.ones(len(measurable))) == 0)
     if len(unseen):
         raise QueryError(f"no candidate contains columns {lattice.residuals[unseen[0]]} together; add one that does")
-    floors = np.array([(floor or 0.0) / len(targets) if columns in set(targets) else 0.0 for columns in measurable])
-    return _weighted(lattice, sizes, column_sets, importance, objective, floors), measurable
+    own = set(targets)
+    equal = np.array([1.0 / len(targets) if columns in own else 0.0 for columns in measurable])
+    scales, first = _weighted(sizes, column_sets, importance, objective)
+    return _Problem(lattice, scales, first, objective == "max", (floor or 0.0) * equal, equal), measurable
 
 
 def _weighted(
-    lattice: Lattice,
-    sizes: Sequence[int],
-    column_sets: Sequence[Columns],
-    importance: FloatArray,
-    objective: Objective,
-    floors: FloatArray,
-) -> _Problem:
+    sizes: Sequence[int], column_sets: Sequence[Columns], importance: FloatArray, objective: Objective
+) -> tuple[FloatArray, FloatArray]:
+    """The scales of the variances, and the (first) weights λ."""
     if objective == "max":
-        uniform = np.full(len(column_sets), 1.0 / len(column_sets))
-        return _Problem(lattice, importance, uniform, True, floors)
+        return importance, np.full(len(column_sets), 1.0 / len(column_sets))
     if objective == "mean":
         importance = importance * np.array([float(math.prod(sizes[i] for i in c)) for c in column_sets])
-    return _Problem(lattice, np.ones(len(column_sets)), importance / importance.sum(), False, floors)
+    return np.ones(len(column_sets)), importance / importance.sum()
 
 
-def _optimised(problem: _Problem, tolerance: float) -> tuple[FloatArray, float]:
-    """The best shares met, and the best proved lower bound of the objective."""
+def _planned(problem: _Problem, tolerance: float) -> tuple[FloatArray, float, float]:
+    """Shares that leave unmeasured what hardly helps, their objective, and its proved lower bound over all shares."""
+    floors = problem.floors
+    free = 1.0 - float(floors.sum())
+    found = _search(problem, np.full(len(floors), free / len(floors)), 0.0, tolerance, MAX_STEPS)
+    accepted = max(found.value, found.bound * (1.0 + tolerance)) * (1.0 + NEGLIGIBLE)
+    for level in DROPPED:
+        start = np.where(found.relative_slope < level, 0.0, found.shares - floors)
+        if free > 0.0 and start.sum() > 0.0:
+            fewer = _search(problem, start * (free / start.sum()), found.bound, tolerance, RETRY_STEPS)
+            if fewer.value <= accepted:
+                found = fewer
+                break
+    if math.isclose(problem.equal.sum(), 1.0) and problem.value(problem.equal) <= found.value:
+        return problem.equal, problem.value(problem.equal), found.bound
+    return found.shares, found.value, found.bound
+
+
+class _Found(NamedTuple):
+    """The best shares met, minus the gradient there as a part of its mean, the objective, and its lower bound."""
+
+    shares: FloatArray
+    relative_slope: FloatArray
+    value: float
+    bound: float
+
+
+def _search(problem: _Problem, moving: FloatArray, bound: float, tolerance: float, num_steps: int) -> _Found:
+    """Steps of the method from the shares `moving` above the floors; those at zero stay there.
+
+    `bound` is what is already proved. The slope covers the marginals at zero too, so every step can improve it.
+    """
     floors, weights = problem.floors, problem.weights
     free = 1.0 - float(floors.sum())
-    moving = np.full(len(floors), free / len(floors))
-    best, value, bound = floors + moving, math.inf, 0.0
-    for _ in range(MAX_STEPS):
+    found = _Found(floors + moving, moving, math.inf, bound)
+    for _ in range(num_steps):
         precisions, variances = problem.variances(floors + moving)
-        slope = problem.slope(precisions, weights)
-        average = float(weights @ variances)
-        if problem.objective(variances) < value:
-            best, value = floors + moving, problem.objective(variances)
-        bound = max(bound, average**2 / (float(slope @ floors) + free * float(slope.max())))
-        if value <= bound * (1.0 + tolerance):
+        value = problem.objective(variances)
+        if not math.isfinite(value):
             break
-        moving = moving * np.sqrt(slope)
-        moving *= free / moving.sum()
+        slope = problem.slope(precisions, weights)
+        average = float(weights @ variances)  # Also slope @ shares, by Euler: variances are homogeneous, of degree -1.
+        if value < found.value:
+            found = _Found(floors + moving, slope / average, value, bound)
+        bound = max(bound, average**2 / (float(slope @ floors) + free * float(slope.max())))
+        if found.value <= bound * (1.0 + tolerance):
+            break
+        if free > 0.0:
+            moving = moving * np.sqrt(slope)
+            moving *= free / moving.sum()
         if problem.is_max:
             weights = weights * np.sqrt(variances)
             weights /= weights.sum()
-    return best, bound
-
-
-def _without_negligible(problem: _Problem, shares: FloatArray) -> FloatArray:
-    """The shares with the smallest set to zero, as far as that moves and costs next to nothing."""
-    value = problem.objective(problem.variances(shares)[1])
-    order = np.argsort(shares, kind="stable")
-    order = order[problem.floors[order] == 0.0]
-    cumulated = np.cumsum(shares[order])
-    for allowed in (NEGLIGIBLE, NEGLIGIBLE / 10, NEGLIGIBLE / 100):
-        kept = shares.copy()
-        kept[order[cumulated <= allowed]] = 0.0
-        free = float((kept - problem.floors).sum())
-        if free > 0.0:
-            kept = problem.floors + (kept - problem.floors) * ((1.0 - float(problem.floors.sum())) / free)
-        precisions = problem.lattice.seen.times(kept)
-        if (precisions > 0.0).all() and problem.objective(problem.variances(kept)[1]) <= value * (1.0 + NEGLIGIBLE):
-            return kept
-    return shares
+    return found._replace(bound=bound)

@@ -1,27 +1,32 @@
-"""Best answers to a workload of marginals from noisy marginals, through residuals; the domain is never formed.
+r"""Best answers to a workload of marginals from noisy marginals, through residuals; the domain is never formed.
 
 Setting. `x_C` is the true table of counts of the columns C. For some column sets B we hold y_B = x_B + noise, the noise
 independent between cells with variance 1/τ_B; τ_B is the precision of the measurement. The number of rows is public.
 
-Residuals. Column i has m_i values. The residual r_A is what the marginal of A says beyond all smaller ones: x_A centred
-along each of its axes (the mean along an axis is subtracted, axis after axis). A centred table sums to zero along each
-axis, so residuals of different A, spread evenly over a larger table, are orthogonal, and
+Residuals. Column i has m_i values. Write m(B\A) for the product of m_i over the columns of B that are not in A. The
+residual r_A is what the marginal of A says beyond all smaller ones: x_A centred along each of its axes (the mean along
+an axis is subtracted, axis after axis). A centred table sums to zero along each axis, so residuals of different A,
+spread evenly over a larger table, are orthogonal, and
 
-    x_C = Σ_{A⊆C} r_A / Π_{i∈C\\A} m_i        (each r_A repeated along the columns of C\\A; r_∅ is the number of rows).
+    x_C = Σ_{A⊆C} r_A / m(C\A)        (each r_A repeated along the columns of C\A; r_∅ is the number of rows).
 
 Best estimate. The noise is uncorrelated, so by Gauss and Markov the best linear unbiased estimate minimises
-Σ_B τ_B ‖y_B - x_B‖². By Pythagoras, ‖y_B - x_B‖² = Σ_{A⊆B} ‖r_A(y_B) - r_A‖² / Π_{i∈B\\A} m_i, where r_A(y_B) is the
-residual of the noisy table summed down to A. Regroup by A: the sum is Σ_A Σ_{B⊇A} (τ_B / Π_{i∈B\\A} m_i) ‖r_A(y_B) - r_A‖².
+Σ_B τ_B ‖y_B - x_B‖². By Pythagoras ‖y_B - x_B‖² = Σ_{A⊆B} ‖r_A(y_B) - r_A‖² / m(B\A), where r_A(y_B) is the residual of
+the noisy table summed down to A. Regrouped by A, the sum to minimise is
+
+    Σ_A Σ_{B⊇A} τ_B / m(B\A) · ‖r_A(y_B) - r_A‖².
+
 Each residual may be any centred table, independently of the others, so each is estimated alone, by the weighted mean
 
-    r̂_A = Σ_{B⊇A} (τ_B / Π_{i∈B\\A} m_i) r_A(y_B) / p_A,        p_A = Σ_{B⊇A} τ_B / Π_{i∈B\\A} m_i.
+    r̂_A = Σ_{B⊇A} τ_B / m(B\A) · r_A(y_B) / p_A,        p_A = Σ_{B⊇A} τ_B / m(B\A).
 
-Summing a noisy table out over B\\A multiplies its cells' variance by Π_{i∈B\\A} m_i, so r̂_A has the law of white noise of
-variance 1/p_A, centred; different r̂_A are uncorrelated. Centring leaves Π_{i∈A} (1 - 1/m_i) of a cell's variance, so
+Summing a noisy table out over B\A multiplies its cells' variance by m(B\A), so r̂_A has the covariance of white noise
+of variance 1/p_A, centred; different r̂_A are uncorrelated. Centring leaves Π_{i∈A} (1 - 1/m_i) of a cell's
+variance, so
 
-    Var(x̂_C, any cell) = Σ_{∅≠A⊆C} (1/p_A) Π_{i∈A} (1 - 1/m_i) / Π_{i∈C\\A} m_i².
+    Var(x̂_C, any cell) = Σ_{∅≠A⊆C} 1/p_A · Π_{i∈A} (1 - 1/m_i) / m(C\A)².
 
-All answers are made of the same residuals, so they agree wherever they overlap. A column with one value has no residual.
+All answers are made of the same residuals, so they agree wherever they overlap. A column of one value has no residual.
 """
 
 from __future__ import annotations
@@ -29,7 +34,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -38,7 +43,16 @@ from numpy.typing import NDArray
 from equipoise.core import FloatArray, IntArray
 from equipoise.errors import QueryError, SettingError
 
-__all__ = ["Columns", "Incidence", "Lattice", "closure", "predicted_rmse", "predicted_variances", "reconstruct"]
+__all__ = [
+    "Columns",
+    "Incidence",
+    "Lattice",
+    "check_columns",
+    "closure",
+    "predicted_rmse",
+    "predicted_variances",
+    "reconstruct",
+]
 
 Columns = tuple[int, ...]
 
@@ -65,11 +79,11 @@ class Incidence:
 
     def times(self, vector: FloatArray) -> FloatArray:
         """The matrix times a vector."""
-        return np.bincount(self.rows, self.values * vector[self.columns], self.shape[0])
+        return np.bincount(self.rows, self.values * vector[self.columns], self.shape[0]).astype(np.float64, copy=False)
 
     def transposed_times(self, vector: FloatArray) -> FloatArray:
         """The transposed matrix times a vector."""
-        return np.bincount(self.columns, self.values * vector[self.rows], self.shape[1])
+        return np.bincount(self.columns, self.values * vector[self.rows], self.shape[1]).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +104,7 @@ class Lattice:
     def build(cls, sizes: Sequence[int], column_sets: Sequence[Columns], measured: Sequence[Columns]) -> Lattice:
         """The lattice of a workload and of the marginals that are, or may be, measured."""
         for columns in (*column_sets, *measured):
-            _check_columns(columns, len(sizes))
+            check_columns(columns, len(sizes))
         residuals = closure(_informative(columns, sizes) for columns in column_sets)
         position = {columns: i for i, columns in enumerate(residuals)}
         seen, used = [], []
@@ -127,7 +141,8 @@ def predicted_variances(
         >>> predicted_variances((2, 4), [(0,), (0, 1)], {(0, 1): 0.5}).tolist()  # Summing 4 cells, with n known.
         [4.0, 1.75]
     """
-    lattice = Lattice.build(sizes, column_sets, _checked_precisions(precisions))
+    _check_precisions(precisions)
+    lattice = Lattice.build(sizes, column_sets, tuple(precisions))
     residual_precisions = lattice.seen.times(np.array(list(precisions.values()), dtype=np.float64))
     with np.errstate(divide="ignore"):
         return lattice.used.times(1.0 / residual_precisions)
@@ -161,18 +176,22 @@ def reconstruct(
 
     Raises:
         QueryError: a marginal's columns were never measured together, or the tensors contradict each other in shape.
+        SettingError: a measured marginal has no precision, or one that is negative or not finite.
 
     Example:
         >>> noisy = {(0,): np.array([7, 4]), (0, 1): np.array([[2, 4], [3, 1]])}
         >>> answers = reconstruct(noisy, {(0,): 0.5, (0, 1): 1.0}, [(0,), (1,), (0, 1)], num_rows=10)
         >>> answers[(0, 1)]
-        array([[2.25, 4.  ],
-               [3.25, 0.5]])
+        array([[2.125, 4.125],
+               [2.875, 0.875]])
         >>> answers[(0,)], answers[(1,)]
-        (array([6.25, 3.75]), array([5.5, 4.5]))
+        (array([6.25, 3.75]), array([5., 5.]))
     """
-    used = {columns: measured[columns] for columns in measured if _checked_precisions(precisions).get(columns, 0.0) > 0}
+    _check_precisions({columns: precisions.get(columns, math.nan) for columns in measured})
+    used = {columns: tensor for columns, tensor in measured.items() if precisions[columns] > 0.0}
     sizes = _sizes_of(used)
+    for columns in column_sets:
+        check_columns(columns, math.inf)
     residuals = _estimated_residuals(used, precisions, sizes, {a for c in column_sets for a in _subsets(c)})
     return {columns: _assembled(columns, residuals, sizes, num_rows) for columns in column_sets}
 
@@ -235,7 +254,7 @@ def _assembled(
 def _sizes_of(measured: Mapping[Columns, NDArray[Any]]) -> dict[int, int]:
     sizes: dict[int, int] = {}
     for columns, tensor in measured.items():
-        _check_columns(columns, math.inf)
+        check_columns(columns, math.inf)
         if tensor.ndim != len(columns):
             raise QueryError(f"the measured marginal of columns {columns} needs one axis for each column")
         for column, size in zip(columns, tensor.shape, strict=True):
@@ -244,15 +263,15 @@ def _sizes_of(measured: Mapping[Columns, NDArray[Any]]) -> dict[int, int]:
     return sizes
 
 
-def _checked_precisions(precisions: Mapping[Columns, float]) -> dict[Columns, float]:
+def _check_precisions(precisions: Mapping[Columns, float]) -> None:
     for columns, precision in precisions.items():
         if not 0.0 <= precision < math.inf:
-            raise SettingError(f"the precision of the marginal of columns {columns} must be finite and not negative")
-    return dict(precisions)
+            raise SettingError(f"the marginal of columns {columns} needs a precision, finite and not negative")
 
 
-def _check_columns(columns: Columns, num_columns: float) -> None:
-    increasing = all(a < b for a, b in zip(columns, columns[1:], strict=False))
+def check_columns(columns: Columns, num_columns: float) -> None:
+    """Refuse what is not a marginal of a domain with so many columns."""
+    increasing = all(a < b for a, b in pairwise(columns))
     if not columns or not increasing or columns[0] < 0 or columns[-1] >= num_columns:
         raise QueryError(f"a marginal needs columns of the domain, at least one, in increasing order; not {columns}")
 

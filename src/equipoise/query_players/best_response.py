@@ -20,14 +20,25 @@ from equipoise.privacy.gate import Gate, Turn
 from equipoise.privacy.private import Private
 from equipoise.queries.played import Played
 
-__all__ = ["BestResponse", "Seen"]
+__all__ = ["BestResponse", "Seen", "laplace_stddev"]
 
 
 class Seen(NamedTuple):
-    """The truth, and which queries may not be selected again (public: they were selected before)."""
+    """The truth, and which queries (or groups) may not be selected again (public: they were selected before)."""
 
     truth: Private
     measured: IntArray
+
+
+def laplace_stddev(scale: Fraction) -> float:
+    """Standard deviation of discrete Laplace noise: its variance is 2 e^-a/(1 - e^-a)^2 with a = 1/scale.
+
+    Example:
+        >>> round(laplace_stddev(Fraction(100)) / 100, 3)
+        1.414
+    """
+    a = float(1 / scale)
+    return math.sqrt(2 * math.exp(-a)) / -math.expm1(-a)
 
 
 @dataclass(frozen=True)
@@ -84,9 +95,7 @@ class BestResponse:
     def _measure(self, turn: Turn, truth: Private, chosen: IntArray) -> tuple[IntArray, float]:
         if self.measurement_epsilon is not None:
             values = mechanisms.measure_pure(turn, truth.take(chosen), epsilon=self.measurement_epsilon)
-            # Variance 2 e^-a/(1 - e^-a)^2 of the discrete Laplace law with a = epsilon.
-            a = float(self.measurement_epsilon)
-            return values, math.sqrt(2 * math.exp(-a)) / -math.expm1(-a)
+            return values, laplace_stddev(1 / self.measurement_epsilon)
         assert self.measurement_stddev is not None
         # One event a query, as the plan prices them: the cells may belong to one marginal or to several.
         parts = [

@@ -73,9 +73,7 @@ def test_group_of_conditional_release_is_refused() -> None:
 
 @pytest.mark.parametrize(("hits", "calls"), [(10, 111), (100, 366), (1000, 2435)])
 def test_conditional_release_golden(hits: int, calls: int) -> None:
-    found = accountant.calls_of_conditional_release(
-        epsilon=Fraction(1, 100), max_hits=hits, delta=Fraction(1, 10**8)
-    )
+    found = accountant.calls_of_conditional_release(epsilon=Fraction(1, 100), max_hits=hits, delta=Fraction(1, 10**8))
     assert found == calls
 
 

@@ -26,7 +26,9 @@ def test_json_round_trip_is_exact(event: Event) -> None:
     assert events.from_json(json.loads(json.dumps(events.to_json(event)))) == event
 
 
-@pytest.mark.parametrize("body", [{}, {"kind": "telepathy"}, {"kind": "gaussian"}, {"kind": "exponential", "epsilon": "1/0"}])
+@pytest.mark.parametrize(
+    "body", [{}, {"kind": "telepathy"}, {"kind": "gaussian"}, {"kind": "exponential", "epsilon": "1/0"}]
+)
 def test_unreadable_events_say_so(body: dict[str, str]) -> None:
     with pytest.raises(LedgerError, match="cannot read"):
         events.from_json(body)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import sqlalchemy as sa
+from tests.games import pairs
+from tests.noise import NoNoise
 
 from equipoise.core import Move
 from equipoise.errors import BudgetError, LedgerError
@@ -18,8 +20,6 @@ from equipoise.privacy.gate import Gate, Turn
 from equipoise.privacy.ledger import Account, Ledger
 from equipoise.privacy.mechanisms import measure, select
 from equipoise.privacy.run import Run
-from tests.games import pairs
-from tests.noise import NoNoise
 
 RHO = accountant.rho_of(epsilon=3.0, delta=1e-9)
 
@@ -210,13 +210,11 @@ def _spender(location: str, name: str, barrier: Any, results: Any) -> None:
 
 
 def test_processes_at_once_cannot_overspend(ledger_location: str) -> None:
-    """Six real processes ask for two fifths each: exactly two can have it while they run; the total is never exceeded."""
+    """Six real processes ask for two fifths each: two can have it while they run; the total is never exceeded."""
     open_account(ledger_location)
     context = multiprocessing.get_context("spawn")
     barrier, results = context.Barrier(6), context.Queue()
-    workers = [
-        context.Process(target=_spender, args=(ledger_location, f"p{i}", barrier, results)) for i in range(6)
-    ]
+    workers = [context.Process(target=_spender, args=(ledger_location, f"p{i}", barrier, results)) for i in range(6)]
     for worker in workers:
         worker.start()
     outcomes = [results.get(timeout=120) for _ in workers]

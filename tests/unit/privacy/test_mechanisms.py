@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
+from tests.games import bits, pairs
 
 from equipoise.errors import SettingError
 from equipoise.privacy.events import ConditionalRelease, Event, Exponential, Gaussian, Laplace, PermuteAndFlip
 from equipoise.privacy.mechanisms import ConditionalTest, float_above, measure, measure_pure, select, select_pure
 from equipoise.privacy.noise import ExactNoise, Noise
 from equipoise.privacy.private import GRID
-from tests.games import bits, pairs
 
 
 @dataclass

@@ -5,10 +5,10 @@ import pickle
 
 import numpy as np
 import pytest
+from tests.games import pairs
 
 from equipoise.privacy import Private
 from equipoise.privacy.private import GRID, reveal
-from tests.games import pairs
 
 CANARY = 987_654
 
@@ -30,7 +30,7 @@ def test_nothing_shows_the_counts(truth: Private) -> None:
         lambda: bool(truth),
         lambda: float(truth),
         lambda: int(truth),
-        lambda: truth == truth,  # noqa: PLR0124
+        lambda: truth == truth,
         lambda: truth < 3,
         lambda: hash(truth),
     ):

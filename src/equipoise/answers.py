@@ -1,0 +1,95 @@
+"""Answers of a release to queries that come later: the model's estimate, and how far off it can be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.core import FloatArray, Move
+from equipoise.queries.group import Group
+from equipoise.queries.query import Query
+from equipoise.queries.workload import Workload
+
+__all__ = ["Answer", "half_width"]
+
+FAILURE = 0.05
+"""A half-width fails with at most this probability."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The model's answer to one query.
+
+    Attributes:
+        text: The query, in its normal form.
+        share: Estimated share of the records.
+        count: The same times the number of records.
+        half_width: The truth is within this of the share with probability 0.95, for a query chosen without looking
+        at the
+            noisy measurements; None when the release does not say.
+    """
+
+    text: str
+    share: float
+    count: float
+    half_width: float | None
+
+
+def half_width(
+    query: Query, share: float, workload: Workload, moves: tuple[Move, ...], bars: FloatArray | None, num_rows: int
+) -> float | None:
+    """The smallest of the bounds that the workload's marginals give; None when there is none below 1.
+
+    Guarantees:
+        Two kinds. The sum of the error bars of the cells that make up the query holds with probability 0.95 for all
+        queries at once. And where a marginal was measured whole, the sum of its noisy cells inside the query (or
+        outside, as n is known) is the true count plus a sum of independent noises of known variance k stddev^2,
+        which are sub-Gaussian: the truth is within sqrt(2 log(2/0.05) k) stddev of it with probability 0.95.
+    """
+    widths = []
+    for group, start, inside in _containing(query, workload):
+        if bars is not None:
+            widths.append(float(bars[start : start + group.num_queries][inside].sum()))
+        for move in moves:
+            cells = _measured_whole(move, group, start)
+            if cells is not None:
+                widths.append(_direct(cells, inside, move.stddev, share, num_rows))
+    best = min(widths, default=1.0)
+    return best if best < 1 else None
+
+
+def _containing(query: Query, workload: Workload) -> Iterator[tuple[Group, int, NDArray[np.bool_]]]:
+    """Marginals of the workload that have all of the query's columns, with their cells inside the query."""
+    masks = dict(zip(query.columns, query.masks, strict=True))
+    for group, start in zip(workload.groups, workload.starts, strict=False):
+        if group.masks is not None or not set(query.columns) <= set(group.columns):
+            continue
+        inside = np.ones(group.shape, dtype=bool)
+        for axis, column in enumerate(group.columns):
+            if column in masks:
+                inside &= masks[column].reshape([-1 if a == axis else 1 for a in range(len(group.shape))])
+        yield group, int(start), inside.reshape(-1)
+
+
+def _measured_whole(move: Move, group: Group, start: int) -> FloatArray | None:
+    """The noisy cells of a group, when a move measured all of them (ids of a group are consecutive)."""
+    if move.values is None or move.stddev == 0:
+        return None
+    first = int(np.searchsorted(move.ids, start))
+    last = first + group.num_queries - 1
+    if last >= len(move.ids) or move.ids[first] != start or move.ids[last] != start + group.num_queries - 1:
+        return None
+    return move.values[first : last + 1].astype(np.float64)
+
+
+def _direct(cells: FloatArray, inside: NDArray[np.bool_], stddev: float, share: float, num_rows: int) -> float:
+    within, num_inside = cells[inside].sum(), int(inside.sum())
+    num_outside = len(cells) - num_inside
+    if num_outside < num_inside:
+        within, num_inside = num_rows - cells[~inside].sum(), num_outside
+    noise = stddev * math.sqrt(2 * math.log(2 / FAILURE) * num_inside)
+    return float(abs(within / num_rows - share) + noise / num_rows)

@@ -1,0 +1,171 @@
+"""From a distribution to rows whose answers are as close to the distribution's as whole rows can be.
+
+Rows drawn from a distribution, even systematically, answer a workload with a sampling error of their own; on easy
+tables it is larger than the privacy noise. So after drawing, rows are repaired: one value of one row at a time is
+changed to whatever value most lowers the sum, over all cells of all marginals of the workload, of the squared
+difference between the rows' count and the distribution's. Post-processing: it sees the distribution and the workload.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.core import Codes, Distribution, FloatArray, IntArray, Progress, code_type, silent
+from equipoise.queries.workload import Workload
+
+__all__ = ["round_rows"]
+
+MAX_SWEEPS = 12
+"""Passes over all values of all rows; the gain of a pass falls by about half from one to the next."""
+MIN_GAIN = 0.02
+"""Stop when a pass lowers the sum of squares by less than this fraction."""
+MAX_CELLS = 2**26
+"""Cells of all marginals together that are repaired (512 MiB); further marginals keep the sample's own error."""
+MAX_VALUES = 64
+"""Values of one column that are tried for a row; of larger columns, a random run of so many."""
+
+
+class Targets(NamedTuple):
+    """What the rows' counts should be, marginal after marginal.
+
+    Attributes:
+        excess: Count of the rows minus the distribution's expected count, for all cells.
+        starts: Where each marginal begins in `excess`.
+        strides: Shape (num_marginals, num_columns): what one more in a column's code adds to the position of the
+            cell within the marginal; 0 for columns that are not in it.
+        members: Marginals that contain each column, one column after the other.
+        member_starts: Where each column's marginals begin in `members`, and last their number.
+    """
+
+    excess: FloatArray
+    starts: IntArray
+    strides: IntArray
+    members: IntArray
+    member_starts: IntArray
+
+
+def round_rows(
+    rng: np.random.Generator,
+    distribution: Distribution,
+    workload: Workload,
+    num_rows: int,
+    *,
+    codes: Codes | None = None,
+    progress: Progress = silent,
+) -> Codes:
+    """Rows whose answers to the workload are close to the distribution's.
+
+    Args:
+        rng: Public randomness; the same state gives the same rows.
+        distribution: What the rows should be like.
+        workload: Whose marginals count. Queries with masks count through all cells of their marginal.
+        num_rows: How many rows.
+        codes: Rows to start from, of shape (num_columns, num_rows); default: drawn from the distribution.
+        progress: Told of passes over the rows.
+
+    Returns:
+        The rows, encoded, in random order.
+    """
+    drawn = distribution.sample(rng, num_rows) if codes is None else codes
+    sizes = np.array(workload.domain.sizes, dtype=np.int64)
+    rows = np.ascontiguousarray(drawn.T, dtype=code_type(int(sizes.max())))
+    if codes is not None:
+        rows = rows.copy()
+    targets = _targets(rows, distribution, workload)
+    before = float(np.square(targets.excess).sum())
+    for sweep in range(MAX_SWEEPS if num_rows else 0):
+        for column in rng.permutation(len(sizes)):
+            order = rng.permutation(num_rows)
+            firsts = rng.integers(0, sizes[column], size=num_rows)
+            _repair(rows, int(column), int(sizes[column]), order, firsts, *targets)
+        progress(sweep + 1, MAX_SWEEPS)
+        after = float(np.square(targets.excess).sum())
+        if after > (1 - MIN_GAIN) * before:
+            break
+        before = after
+    progress(MAX_SWEEPS, MAX_SWEEPS)
+    return np.ascontiguousarray(rows.T)
+
+
+def _targets(rows: NDArray[Any], distribution: Distribution, workload: Workload) -> Targets:
+    sizes = workload.domain.sizes
+    column_sets, num_cells = [], 0
+    for columns in sorted(workload.column_sets, key=lambda columns: math.prod(sizes[c] for c in columns)):
+        num_cells += math.prod(sizes[c] for c in columns)
+        if num_cells <= MAX_CELLS:
+            column_sets.append(columns)
+    strides = np.zeros((len(column_sets), len(sizes)), dtype=np.int64)
+    parts: list[FloatArray] = []
+    for marginal, columns in enumerate(column_sets):
+        stride = 1
+        for column in reversed(columns):
+            strides[marginal, column] = stride
+            stride *= sizes[column]
+        cells = np.zeros(len(rows), dtype=np.int64)
+        for column in columns:
+            cells += rows[:, column] * strides[marginal, column]
+        expected = len(rows) * distribution.marginal(columns).reshape(-1)
+        parts.append(np.bincount(cells, minlength=stride) - expected)
+    members = [np.flatnonzero(strides[:, column]) for column in range(len(sizes))]
+    return Targets(
+        np.concatenate(parts) if parts else np.zeros(0),
+        np.cumsum([0] + [len(part) for part in parts[:-1]], dtype=np.int64),
+        strides,
+        np.concatenate(members).astype(np.int64),
+        np.cumsum([0] + [len(one) for one in members], dtype=np.int64),
+    )
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _repair(
+    rows: NDArray[Any],
+    column: int,
+    size: int,
+    order: IntArray,
+    firsts: IntArray,
+    excess: FloatArray,
+    starts: IntArray,
+    strides: IntArray,
+    members: IntArray,
+    member_starts: IntArray,
+) -> None:
+    """Give every row, in turn, its best value of one column."""
+    marginals = members[member_starts[column] : member_starts[column + 1]]
+    num_columns = rows.shape[1]
+    zeros = np.empty(len(marginals), dtype=np.int64)  # position of the row's cell if the column's code were 0
+    tried = min(size, MAX_VALUES)
+    costs = np.empty(tried)
+    for r in range(len(order)):
+        row = rows[order[r]]
+        old = int(row[column])
+        first = firsts[r] if tried < size else 0
+        costs[:] = 0.0
+        own = 0.0
+        for m in range(len(marginals)):
+            marginal = marginals[m]
+            position = starts[marginal]
+            for c in range(num_columns):
+                position += np.int64(row[c]) * strides[marginal, c]
+            own += excess[position]
+            stride = strides[marginal, column]
+            zeros[m] = position - old * stride
+            for k in range(tried):
+                costs[k] += excess[zeros[m] + ((first + k) % size) * stride]
+        # Moving from a cell with excess a to one with excess b changes the sum of squares by 2 (1 + b - a).
+        best = old
+        gain = 1e-9
+        for k in range(tried):
+            value = (first + k) % size
+            if value != old and own - costs[k] - len(marginals) > gain:
+                best, gain = value, own - costs[k] - len(marginals)
+        if best != old:
+            for m in range(len(marginals)):
+                stride = strides[marginals[m], column]
+                excess[zeros[m] + old * stride] -= 1.0
+                excess[zeros[m] + best * stride] += 1.0
+            row[column] = best

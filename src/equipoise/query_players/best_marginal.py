@@ -1,0 +1,123 @@
+"""Best response in whole marginals: pick the marginal whose worst cell has the largest error, measure all of it.
+
+All cells of a marginal cost twice what one cell costs (a replaced record leaves one and enters another), however
+many they are: far more information for the price than the papers' single cells. The score, the largest error of a
+cell, has sensitivity one count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from equipoise.core import IntArray, Move
+from equipoise.privacy import mechanisms
+from equipoise.privacy.gate import Gate, Turn
+from equipoise.privacy.private import Private
+from equipoise.queries.played import Played
+from equipoise.query_players.best_response import Seen, laplace_stddev
+
+__all__ = ["BestMarginal", "MeasureAll"]
+
+
+@dataclass(frozen=True)
+class BestMarginal:
+    """Select one marginal (or other group of the workload) a round and measure all of it.
+
+    Attributes:
+        num_rows: Records in the private table (public).
+        sensitivity_squared: Squared L2 sensitivity that a measurement is charged for: the largest of any group.
+        sensitivity: Its L1 counterpart, for the pure variant.
+        selection_epsilon: Parameter of one selection.
+        measurement_stddev: Standard deviation of the discrete Gaussian noise, in counts; None in the pure variant.
+        measurement_epsilon: Pure epsilon of one measurement; None in the zCDP variant.
+    """
+
+    num_rows: int
+    sensitivity_squared: int
+    sensitivity: int
+    selection_epsilon: Fraction
+    measurement_stddev: float | None = None
+    measurement_epsilon: Fraction | None = None
+
+    def init(self, truth: Private) -> Seen:
+        """Remember the truth."""
+        return Seen(truth, np.zeros(0, dtype=np.int64))
+
+    def step(self, gate: Gate, state: Seen, played: Played) -> tuple[Seen, Move]:
+        """Select and measure in one transaction of the gate."""
+        workload = played.workload
+        counts = self.num_rows * played.answers
+
+        def draw(turn: Turn) -> Move:
+            scores = state.truth.distance(counts)
+            weights = workload.weights()
+            if weights.max(initial=1) > 1:
+                scores = scores.weighted(weights)
+            worst = scores.maxima(workload.starts)
+            left = np.setdiff1d(worst.ids, state.measured)
+            group = int(self._select(turn, worst.take(left) if len(left) else worst)[0])
+            ids = np.arange(workload.starts[group], workload.starts[group + 1], dtype=np.int64)
+            values, stddev = self._measure(turn, state.truth.take(ids))
+            return Move(ids, np.sign(values - counts[ids]).astype(np.int64), values, stddev)
+
+        move = gate.play(draw)
+        return self.recall(state, played, move), move
+
+    def recall(self, state: Seen, played: Played, move: Move) -> Seen:
+        """Remember which group a move measured."""
+        return Seen(state.truth, np.union1d(state.measured, played.workload.group_of(move.ids[:1])))
+
+    def _select(self, turn: Turn, scores: Private) -> IntArray:
+        if self.measurement_epsilon is not None:
+            return mechanisms.select_pure(turn, scores, epsilon=self.selection_epsilon)
+        return mechanisms.select(turn, scores, epsilon=self.selection_epsilon)
+
+    def _measure(self, turn: Turn, counts: Private) -> tuple[IntArray, float]:
+        if self.measurement_epsilon is not None:
+            values = mechanisms.measure_pure(turn, counts, epsilon=self.measurement_epsilon, at_least=self.sensitivity)
+            return values, laplace_stddev(self.sensitivity / self.measurement_epsilon)
+        assert self.measurement_stddev is not None
+        values = mechanisms.measure(turn, counts, stddev=self.measurement_stddev, at_least=self.sensitivity_squared)
+        return values, self.measurement_stddev
+
+
+@dataclass(frozen=True)
+class MeasureAll:
+    """Measure every query of the workload at once: when the budget allows, there is nothing to select.
+
+    Attributes:
+        num_rows: Records in the private table (public).
+        measurement_stddev: Standard deviation of the discrete Gaussian noise, in counts; None in the pure variant.
+        measurement_epsilon: Pure epsilon of the whole measurement; None in the zCDP variant.
+    """
+
+    num_rows: int
+    measurement_stddev: float | None = None
+    measurement_epsilon: Fraction | None = None
+
+    def init(self, truth: Private) -> Private:
+        """Remember the truth."""
+        return truth
+
+    def step(self, gate: Gate, state: Private, played: Played) -> tuple[Private, Move]:
+        """Measure everything in one transaction of the gate."""
+        counts = self.num_rows * played.answers
+
+        def draw(turn: Turn) -> Move:
+            if self.measurement_epsilon is not None:
+                values = mechanisms.measure_pure(turn, state, epsilon=self.measurement_epsilon)
+                stddev = laplace_stddev(state.norms.l1 / self.measurement_epsilon)
+            else:
+                assert self.measurement_stddev is not None
+                stddev = self.measurement_stddev
+                values = mechanisms.measure(turn, state, stddev=stddev)
+            return Move(state.ids, np.sign(values - counts).astype(np.int64), values, stddev)
+
+        return state, gate.play(draw)
+
+    def recall(self, state: Private, played: Played, move: Move) -> Private:
+        """Nothing to remember but the truth."""
+        return state
