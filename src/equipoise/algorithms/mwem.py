@@ -6,8 +6,8 @@ Paper: hardt2012simple (report/references.bib), Figure 1, arXiv v1; with the acc
 Pseudo-code                                        Here
   D_0 uniform over the domain                       MultiplicativeWeights.init
   for t = 1 .. T:                                   game.loop.play
-    q_t ~ exponential mechanism, |q(P) - q(D)|      BestMarginal.step, or BestResponse.step for single cells
-    m_t = q_t(P) + noise                            the same: mechanisms.select, then mechanisms.measure
+    q_t ~ exponential mechanism, |q(P) - q(D)|      BestResponse.step -> mechanisms.select
+    m_t = q_t(P) + noise                            BestResponse.step -> mechanisms.measure
     D_t(x) ~ D(x) exp(q_t(x) (m_t - q_t(D)) / 2)    MultiplicativeWeights.step
     repeat the update on earlier measurements       MultiplicativeWeights.step, `replay`
   return D_T, or the average of D_1 .. D_T          MultiplicativeWeights.play, `output`
@@ -17,13 +17,13 @@ Accuracy: the average of D_1 .. D_T has error at most 2 sqrt(log|X|/T) + a with 
   a = (2/(n selection_epsilon)) log(2T|Q|/beta) + (stddev/n) sqrt(2 log(4T/beta)): the potential argument of
   hardt2012simple, Theorem 2.2, with Gaussian noise (docs/mechanisms.md).
 Differences from the paper:
-  0. A round measures a whole marginal by default (`moves="cell"` for the paper's single queries): twice the price of a
-     cell, far more information. When there is a round for every marginal, all are measured at once.
   1. zCDP accounting and discrete Gaussian noise by default (another guarantee); `--pure` gives the paper's pure budget.
   2. Pure selection is permute-and-flip instead of the exponential mechanism: never worse (mckenna2020permute).
   3. The last iterate by default, which is what works; `mode="theory"` returns the average, as the theorem needs.
-  4. `replay="threshold"` repeats the update on earlier measurements that are off by at least half as much as the newest
-     (liu2021leveraging, section 5, v2), recomputing answers before each step. Post-processing: no guarantee changes.
+  4. Earlier measurements are replayed: `replay="cycles"` goes over all of them several times (hardt2012simple, section
+     4), "threshold" once over those that are off by at least half as much as the newest (liu2021leveraging, section 5,
+     v2). Answers are recomputed before each step. Post-processing: no guarantee changes.
+  5. `moves="marginal"` measures a whole marginal a round: twice the price of a cell, far more information.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class Mwem:
     when: ClassVar[str] = "small domains and a pure budget; otherwise pep is more accurate"
 
     num_rounds: int | None = None
-    moves: Literal["marginal", "cell"] = "marginal"
+    moves: Literal["marginal", "cell"] = "cell"
     selection_share: Fraction | None = None
-    replay: Literal["threshold", "cycles", "none"] = "threshold"
+    replay: Literal["threshold", "cycles", "none"] = "cycles"
     output: Literal["last", "average"] = "last"
     mode: Literal["practice", "theory"] = "practice"
 
@@ -68,7 +68,11 @@ class Mwem:
         theory = self.mode == "theory"
         num_rounds = self.num_rounds
         if num_rounds is None:
-            num_rounds = self._theory_rounds(setting) if theory else rounds.mwem_rounds(setting, self.moves)
+            num_rounds = (
+                self._theory_rounds(setting)
+                if theory
+                else rounds.mwem_rounds(setting, whole_marginals=self.moves == "marginal")
+            )
         budget = self._split(setting, num_rounds)
         return Plan(
             method=self.name,
@@ -100,7 +104,7 @@ class Mwem:
 
     @property
     def _share(self) -> Fraction:
-        return self.selection_share or rounds.selection_share(self._moves)
+        return self.selection_share or rounds.selection_share(whole_marginals=self._moves == "marginal")
 
     @property
     def _moves(self) -> Literal["marginal", "cell"]:

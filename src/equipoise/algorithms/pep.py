@@ -18,12 +18,12 @@ Accuracy: with projections that stop at gamma, which all noise stays within, eac
   2 (error - 2 gamma)^2 (Pythagoras, then Pinsker), so some round has error at most sqrt(log|X|/(2T)) + 2 gamma plus
   the slack of the selection.
 Differences from the paper:
-  0. A round measures a whole marginal by default (`moves="cell"` for the paper's single queries): twice the price of a
+  1. A round measures a whole marginal by default (`moves="cell"` for the paper's single queries): twice the price of a
      cell, far more information. When there is a round for every marginal, all are measured at once.
-  1. Its gamma, log(|Q|/beta)/epsilon, is not on the scale of answers; ours is 0, or in theory mode the noise's reach.
-  2. By default the projection is soft, by each measurement's own noise (`solver="noise_aware"`); "projection" is the
+  2. Its gamma, log(|Q|/beta)/epsilon, is not on the scale of answers; ours is 0, or in theory mode the noise's reach.
+  3. By default the projection is soft, by each measurement's own noise (`solver="noise_aware"`); "projection" is the
      paper's, "dual" the exact maximum-entropy point of its feasible set. Post-processing, all three.
-  3. Answers and measurements are clamped to [1e-6, 1 - 1e-6] before the logarithm. Post-processing.
+  4. Answers and measurements are clamped to [1e-6, 1 - 1e-6] before the logarithm. Post-processing.
 """
 
 from __future__ import annotations
@@ -67,7 +67,11 @@ class Pep:
         theory = self.mode == "theory"
         num_rounds = self.num_rounds
         if num_rounds is None:
-            num_rounds = self._theory_rounds(setting) if theory else rounds.pep_rounds(setting, self.moves)
+            num_rounds = (
+                self._theory_rounds(setting)
+                if theory
+                else rounds.pep_rounds(setting, whole_marginals=self.moves == "marginal")
+            )
         budget = self._split(setting, num_rounds)
         return Plan(
             method=self.name,
@@ -100,7 +104,7 @@ class Pep:
 
     @property
     def _share(self) -> Fraction:
-        return self.selection_share or rounds.selection_share(self._moves)
+        return self.selection_share or rounds.selection_share(whole_marginals=self._moves == "marginal")
 
     @property
     def _moves(self) -> Literal["marginal", "cell"]:

@@ -10,13 +10,10 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Literal, TypeAlias
 
 from equipoise.algorithms.algorithm import Setting
 
-__all__ = ["Kind", "mwem_rounds", "pep_rounds", "selection_share"]
-
-Kind: TypeAlias = Literal["marginal", "cell"]
+__all__ = ["mwem_rounds", "pep_rounds", "selection_share"]
 
 CELL_FACTOR = 2.0
 """Rounds of one cell each: this times (n √rho / log|Q|)^(2/3)."""
@@ -25,30 +22,30 @@ ROUNDS_PER_RESOLUTION = 1 / 15
 """Rounds of a whole marginal each: this times n √rho, the number of records over which one rho resolves a count."""
 
 
-def selection_share(moves: Kind) -> Fraction:
+def selection_share(*, whole_marginals: bool) -> Fraction:
     """Share of the budget for selecting; whole marginals are few, so easy to tell apart."""
-    return Fraction(1, 2) if moves == "cell" else Fraction(1, 10)
+    return Fraction(1, 10) if whole_marginals else Fraction(1, 2)
 
 
-def mwem_rounds(setting: Setting, moves: Kind) -> int:
+def mwem_rounds(setting: Setting, *, whole_marginals: bool = False) -> int:
     """Rounds of MWEM."""
-    return _cell_rounds(setting) if moves == "cell" else _marginal_rounds(setting)
+    return _marginal_rounds(setting) if whole_marginals else _cell_rounds(setting)
 
 
-def pep_rounds(setting: Setting, moves: Kind) -> int:
+def pep_rounds(setting: Setting, *, whole_marginals: bool = False) -> int:
     """Rounds of PEP."""
-    return _cell_rounds(setting) if moves == "cell" else _marginal_rounds(setting)
+    return _marginal_rounds(setting) if whole_marginals else _cell_rounds(setting)
 
 
 def _marginal_rounds(setting: Setting) -> int:
-    """Every marginal of the workload once, if the budget allows.
+    """Every marginal of the workload once, if the budget allows; a round measures all cells of one.
 
     Noise of √(T/rho) a cell is then no more than a few times what a single marginal would get, and what is not measured
-    has no such bound. Fewer rounds than columns would leave columns that were never looked at.
+    has no such bound. Fewer rounds than two a column would leave columns that were hardly looked at.
     """
     budget = setting.rho_per_record if setting.epsilon is None else setting.epsilon_per_record**2 / 8
     affordable = math.ceil(ROUNDS_PER_RESOLUTION * setting.num_rows * math.sqrt(budget))
-    return min(max(affordable, len(setting.workload.domain.sizes)), len(setting.workload.groups))
+    return min(max(affordable, 2 * len(setting.workload.domain.sizes)), len(setting.workload.groups))
 
 
 def _cell_rounds(setting: Setting) -> int:
