@@ -40,7 +40,7 @@ class Answer:
 
 
 def half_width(
-    query: Query, share: float, workload: Workload, moves: tuple[Move, ...], bars: FloatArray | None, num_rows: int
+    query: Query, share: float, asked: Workload, moves: tuple[Move, ...], bars: FloatArray | None, num_rows: int
 ) -> float | None:
     """The smallest of the bounds that the workload's marginals give; None when there is none below 1.
 
@@ -51,13 +51,13 @@ def half_width(
         which are sub-Gaussian: the truth is within sqrt(2 log(2/0.05) k) stddev of it with probability 0.95.
     """
     widths = []
-    for group, start, inside in _containing(query, workload):
-        if bars is not None:
+    for group, start, inside in _containing(query, asked):
+        if bars is not None and start < len(bars):
             widths.append(float(bars[start : start + group.num_queries][inside].sum()))
         for move in moves:
-            cells = _measured_whole(move, group, start)
-            if cells is not None:
-                widths.append(_direct(cells, inside, move.stddev, share, num_rows))
+            found = _measured_whole(move, group, start)
+            if found is not None:
+                widths.append(_direct(*found, inside, share, num_rows))
     best = min(widths, default=1.0)
     return best if best < 1 else None
 
@@ -75,21 +75,21 @@ def _containing(query: Query, workload: Workload) -> Iterator[tuple[Group, int, 
         yield group, int(start), inside.reshape(-1)
 
 
-def _measured_whole(move: Move, group: Group, start: int) -> FloatArray | None:
-    """The noisy cells of a group, when a move measured all of them (ids of a group are consecutive)."""
-    if move.values is None or move.stddev == 0:
+def _measured_whole(move: Move, group: Group, start: int) -> tuple[FloatArray, FloatArray] | None:
+    """A group's noisy cells and their noise, when a move measured all of them (ids of a group are consecutive)."""
+    if move.values is None:
         return None
     first = int(np.searchsorted(move.ids, start))
     last = first + group.num_queries - 1
     if last >= len(move.ids) or move.ids[first] != start or move.ids[last] != start + group.num_queries - 1:
         return None
-    return move.values[first : last + 1].astype(np.float64)
+    whole = slice(first, last + 1)
+    return move.values[whole].astype(np.float64), np.broadcast_to(move.stddev, len(move.ids))[whole]
 
 
-def _direct(cells: FloatArray, inside: NDArray[np.bool_], stddev: float, share: float, num_rows: int) -> float:
-    within, num_inside = cells[inside].sum(), int(inside.sum())
-    num_outside = len(cells) - num_inside
-    if num_outside < num_inside:
-        within, num_inside = num_rows - cells[~inside].sum(), num_outside
-    noise = stddev * math.sqrt(2 * math.log(2 / FAILURE) * num_inside)
+def _direct(cells: FloatArray, stddevs: FloatArray, inside: NDArray[np.bool_], share: float, num_rows: int) -> float:
+    within, variance = cells[inside].sum(), (stddevs[inside] ** 2).sum()
+    if (other := (stddevs[~inside] ** 2).sum()) < variance:
+        within, variance = num_rows - cells[~inside].sum(), other
+    noise = math.sqrt(2 * math.log(2 / FAILURE) * variance)
     return float(abs(within / num_rows - share) + noise / num_rows)

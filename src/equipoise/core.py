@@ -27,13 +27,13 @@ class Move(NamedTuple):
         ids: Which queries of the workload: one cell, K cells, or all cells of a marginal.
         signs: +1 where the truth looked larger than what was played, -1 where smaller, 0 where not said.
         values: Noisy counts (out of n records) of those queries, when the algorithm measures; else None.
-        stddev: Standard deviation of each value, in counts; 0.0 when nothing was measured.
+        stddev: Standard deviation of the values, in counts: one for all, or one each; 0.0 when nothing was measured.
     """
 
     ids: IntArray
     signs: IntArray
     values: IntArray | None
-    stddev: float
+    stddev: float | FloatArray
 
 
 class Distribution(Protocol):

@@ -153,5 +153,6 @@ def internal_report(release: Release, rows: Codes, found: Evaluation) -> str:
         release.moves,
         release.error_bars,
         release.statement,
+        release.asked,
     )
     return report.build_internal(subject, found.truth)

@@ -194,7 +194,7 @@ def _release(prepared: Prepared, account: Account, run_id: str, steps: Steps) ->
     unit_seed = secrets.randbits(63) if book is None else book.unit_seed
     with steps("Counting") as progress:
         table = request.table.bounded(unit_seed)
-        truth = count(table, prepared.workload, threads=request.threads, progress=progress)
+        truth = count(table, plan.asked, threads=request.threads, progress=progress)
     if book is None:
         book = account.start(run=run_id, plan=_recorded(prepared), reserve=plan.reserve, unit_seed=unit_seed)
     seed = int(book.plan["seed"])
@@ -203,7 +203,7 @@ def _release(prepared: Prepared, account: Account, run_id: str, steps: Steps) ->
         outcome = play(
             gate=Gate(book),
             truth=truth,
-            workload=prepared.workload,
+            workload=plan.asked,
             query_player=players.query_player,
             data_player=players.data_player,
             num_rounds=plan.num_rounds,
@@ -213,7 +213,7 @@ def _release(prepared: Prepared, account: Account, run_id: str, steps: Steps) ->
     book.finish()
     bars = None
     if players.evidence is not None:
-        bars = error_bars(outcome, prepared.workload, setting.num_rows, players.evidence)
+        bars = error_bars(outcome, plan.asked, setting.num_rows, players.evidence)[: prepared.workload.num_queries]
     words = statement(
         schema=request.table.schema,
         algorithm=prepared.algorithm,
@@ -235,6 +235,7 @@ def _release(prepared: Prepared, account: Account, run_id: str, steps: Steps) ->
         bars,
         words,
         seed,
+        plan.asked,
     )
 
 

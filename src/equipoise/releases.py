@@ -2,7 +2,7 @@
 
 The folder is self-contained and holds nothing private: synthetic.parquet and synthetic.csv, statement.json (written
 last: its presence means that the release is complete), report.html, moves.parquet (the noisy measurements),
-model.npz, schema.json, workload.json.
+model.npz, schema.json, workload.json, asked.json (the queries that the moves refer to).
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class Release:
         error_bars: Simultaneous 95 % half-widths of the workload's answers, or None.
         statement: The guarantee, machine-readable.
         seed: Seed of the sampling (public randomness).
+        asked: What the moves' ids refer to: the workload, possibly followed by marginals of fewer columns.
     """
 
     schema: Schema
@@ -60,6 +61,7 @@ class Release:
     error_bars: FloatArray | None
     statement: dict[str, Any]
     seed: int
+    asked: Workload
 
     def codes(self, num_rows: int | None = None, *, seed: int | None = None, progress: Progress = silent) -> Codes:
         """Encoded synthetic rows whose answers follow the model's more closely than independent draws would."""
@@ -78,7 +80,7 @@ class Release:
         """The model's answer to a query such as "sex = Female and age in 30..39"; costs nothing."""
         query = parse(text, self.schema)
         share = query.answer(self.distribution)
-        width = half_width(query, share, self.workload, self.moves, self.error_bars, self.num_rows)
+        width = half_width(query, share, self.asked, self.moves, self.error_bars, self.num_rows)
         return Answer(describe(query, self.schema), share, share * self.num_rows, width)
 
     @cached_property
@@ -108,6 +110,7 @@ class Release:
             self.moves,
             self.error_bars,
             self.statement,
+            self.asked,
         )
         (target / STATEMENT).unlink(missing_ok=True)  # of an earlier release, which is replaced from here on
         write_parquet(table, target / "synthetic.parquet")
@@ -116,6 +119,7 @@ class Release:
         write_bytes(self._model_bytes(), target / "model.npz")
         write_bytes(self.schema.to_json().encode(), target / "schema.json")
         write_bytes(_json(self.workload.to_json()), target / "workload.json")
+        write_bytes(_json(self.asked.to_json()), target / "asked.json")
         write_bytes(build_report(subject).encode(), target / "report.html")
         write_bytes(_json(self.statement | {"seed": self.seed, "synthetic_rows": len(table)}), target / STATEMENT)
         return target
@@ -170,7 +174,9 @@ def load(folder: str | Path) -> Release:
     try:
         statement = json.loads((source / STATEMENT).read_text())
         schema = Schema.from_json((source / "schema.json").read_text())
-        workload = Workload.from_json(json.loads((source / "workload.json").read_text()))
+        workload, asked = (
+            Workload.from_json(json.loads((source / name).read_text())) for name in ("workload.json", "asked.json")
+        )
         with np.load(source / "model.npz", allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         bars = arrays.pop("error_bars", None)
@@ -178,7 +184,7 @@ def load(folder: str | Path) -> Release:
         moves = _moves(pq.read_table(source / "moves.parquet"))
     except (OSError, ValueError, KeyError, pa.ArrowInvalid) as error:
         raise OutputError(f"{source} is not a complete release folder: {type(error).__name__}") from error
-    return Release(schema, workload, statement["num_rows"], model, moves, bars, statement, statement["seed"])
+    return Release(schema, workload, statement["num_rows"], model, moves, bars, statement, statement["seed"], asked)
 
 
 def _moves(table: pa.Table) -> tuple[Move, ...]:
@@ -188,5 +194,11 @@ def _moves(table: pa.Table) -> tuple[Move, ...]:
         here = columns["move"] == number
         counts = table["noisy_count"].filter(pa.array(here))
         values = None if counts.null_count else counts.to_numpy().astype(np.int64)
-        result.append(Move(columns["query"][here], columns["sign"][here], values, float(columns["stddev"][here][0])))
+        result.append(
+            Move(columns["query"][here], columns["sign"][here], values, _one_or_each(columns["stddev"][here]))
+        )
     return tuple(result)
+
+
+def _one_or_each(stddevs: FloatArray) -> float | FloatArray:
+    return float(stddevs[0]) if np.all(stddevs == stddevs[0]) else stddevs

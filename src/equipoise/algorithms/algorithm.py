@@ -78,6 +78,7 @@ class Plan:
         pure: Whether the budget is a pure one.
         memory_bytes: Memory that the game needs.
         forecast: Expected error.
+        asked: The queries that the moves refer to: the user's workload, or more (marginals of fewer columns).
     """
 
     method: str
@@ -87,6 +88,7 @@ class Plan:
     pure: bool
     memory_bytes: int
     forecast: Forecast
+    asked: Workload
 
     @property
     def cost(self) -> Cost:

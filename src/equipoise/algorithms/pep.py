@@ -87,6 +87,7 @@ class Pep:
             pure=setting.epsilon is not None,
             memory_bytes=memory,
             forecast=budget.forecast(setting, error_bound(setting, budget) if theory else None),
+            asked=setting.workload,
         )
 
     def players(self, setting: Setting, plan: Plan) -> Players:

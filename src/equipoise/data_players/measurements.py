@@ -43,9 +43,9 @@ class Measurements:
         self.targets = np.concatenate([self.targets, np.zeros(len(new))])
         self.stddevs = np.concatenate([self.stddevs, np.full(len(new), np.inf)])
         touched = [self.positions[int(i)] for i in move.ids]
-        stddev = move.stddev / self.num_rows
-        for position, value in zip(touched, move.values, strict=True):
-            self._combine(position, float(value) / self.num_rows, stddev)
+        stddevs = np.broadcast_to(move.stddev, len(move.ids)) / self.num_rows
+        for position, value, stddev in zip(touched, move.values, stddevs, strict=True):
+            self._combine(position, float(value) / self.num_rows, float(stddev))
         self.num_moves += 1
         return list(dict.fromkeys(touched)), new
 

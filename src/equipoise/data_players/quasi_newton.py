@@ -1,8 +1,8 @@
 """Minimising a smooth convex function of many numbers: limited-memory BFGS with a diagonal start.
 
-scipy's L-BFGS-B solves the same problems; it spends most of its time on bounds that we do not have, and it takes no
-preconditioner, without which the functions here (one variable a cell, curvature proportional to the cell's
-probability) need several times as many evaluations.
+scipy's L-BFGS-B solves the same problems, with two drawbacks here: it spends more time on bounds, which we do not
+have, than our functions take to evaluate; and it knows no preconditioner. One variable a cell means curvatures as
+different as the cells' probabilities, and without scaling, stopping early leaves a bad distribution.
 """
 
 from __future__ import annotations

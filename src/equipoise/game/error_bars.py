@@ -37,7 +37,7 @@ class SelectionEvidence:
     """Whether the measurements' noise is Gaussian (else Laplace)."""
 
 
-def _reach(evidence: SelectionEvidence, stddev: float, num_measured: int) -> float:
+def _reach(evidence: SelectionEvidence, stddev: float | FloatArray, num_measured: int) -> float | FloatArray:
     """A bound on the noise of all measurements at once, in counts, that fails with probability at most 3/5 FAILURE.
 
     Guarantees:
@@ -51,15 +51,15 @@ def _reach(evidence: SelectionEvidence, stddev: float, num_measured: int) -> flo
     return (stddev + 1) / math.sqrt(2) * math.log(1 / failure) + 1
 
 
-def error_bars(outcome: Outcome, workload: Workload, num_rows: int, evidence: SelectionEvidence) -> FloatArray | None:
-    """Half-widths, one a query, that hold together for the model's answers with probability 0.95; None without rounds.
+def error_bars(outcome: Outcome, workload: Workload, num_rows: int, evidence: SelectionEvidence) -> FloatArray:
+    """Half-widths, one a query, that hold together for the model's answers with probability 0.95.
 
     Guarantees:
         With probability at least 1 - FAILURE over the mechanisms' noise, |q(model) - q(table)| is at most the bar of
         q for every query of the workload. Uses moves and played answers only: post-processing.
     """
     if outcome.last_played is None:
-        return None
+        return np.ones(workload.num_queries)
     final = workload.on(outcome.distribution)
     last = outcome.moves[-1]
     num_measured = sum(len(move.ids) for move in outcome.moves)

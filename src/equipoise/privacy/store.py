@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from equipoise.core import Move
+from equipoise.core import FloatArray, Move
 from equipoise.errors import LedgerError
 
 __all__ = [
@@ -192,12 +192,16 @@ def _shown(url: str) -> str:
 
 def move_to_bytes(move: Move) -> bytes:
     """A move as compressed arrays."""
-    arrays: dict[str, Any] = {"ids": move.ids, "signs": move.signs, "stddev": np.float64(move.stddev)}
+    arrays: dict[str, Any] = {"ids": move.ids, "signs": move.signs, "stddev": np.asarray(move.stddev)}
     if move.values is not None:
         arrays["values"] = move.values
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
     return buffer.getvalue()
+
+
+def _scalar(value: FloatArray) -> float | FloatArray:
+    return float(value) if value.ndim == 0 else value
 
 
 def move_from_bytes(body: bytes) -> Move:
@@ -211,6 +215,6 @@ def move_from_bytes(body: bytes) -> Move:
     try:
         with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
             values = arrays["values"] if "values" in arrays.files else None
-            return Move(arrays["ids"], arrays["signs"], values, float(arrays["stddev"]))
+            return Move(arrays["ids"], arrays["signs"], values, _scalar(arrays["stddev"]))
     except (ValueError, KeyError, OSError, EOFError) as error:
         raise LedgerError("the ledger holds a move that cannot be read") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,10 @@ def build(subject: Subject) -> str:
         The text of the file. The same subject gives the same text.
     """
     statement = subject.statement
-    measurements = collect(subject)
+    seen = subject.measured
+    measurements = collect(seen)
     model, rows = subject.workload.on(subject.distribution), _row_answers(subject)
+    seen_model, seen_rows = seen.workload.on(seen.distribution), _row_answers(seen)
     return page.render(
         "report.html",
         subject=subject,
@@ -41,9 +44,9 @@ def build(subject: Subject) -> str:
         num_synthetic=subject.rows.shape[1],
         guarantee=guarantee(statement),
         budget=budget(statement),
-        bars=accuracy.bars_of(measurements),
+        bars=accuracy.bars_of(replace(measurements, subject=subject)),
         gap=np.abs(rows - model),
-        measured=_measured(subject, scatter.agreement(singles(subject), model, rows)),
+        measured=_measured(seen, scatter.agreement(singles(seen), seen_model, seen_rows)),
         one_way=_one_way(subject, measurements),
         two_way=_two_way(subject, measurements),
         declarations=declarations(subject.schema, statement["accepted_inferred"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from equipoise.core import Codes, Distribution, FloatArray, Move
@@ -25,6 +25,7 @@ class Subject:
         moves: What was selected and measured, with noise.
         error_bars: Simultaneous 95 % half-widths of the workload's answers, or None.
         statement: The machine-readable guarantee (statement.json).
+        asked: What the moves' ids refer to: the workload, possibly followed by more marginals; None for the workload.
     """
 
     schema: Schema
@@ -35,3 +36,9 @@ class Subject:
     moves: tuple[Move, ...]
     error_bars: FloatArray | None
     statement: dict[str, Any]
+    asked: Workload | None = None
+
+    @property
+    def measured(self) -> Subject:
+        """The same release, seen through the queries that the moves refer to."""
+        return self if self.asked is None else replace(self, workload=self.asked, error_bars=None)

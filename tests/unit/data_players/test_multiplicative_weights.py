@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.unit.data_players.games import SHAPE, accepts, all_pairs, masked, move, truth
@@ -75,7 +77,7 @@ def test_stale_repeats_the_newest_update_with_old_answers():
 
 @pytest.mark.parametrize("average", [False, True])
 def test_one_call_with_all_moves_is_the_same_game(average):
-    player = MultiplicativeWeights(all_pairs(), 100, average=average)
+    player = MultiplicativeWeights(all_pairs(), 100, replay="threshold", average=average)
     moves = [move(i, v, 2.0) for i, v in ((0, 60), (9, 30), (20, 2), (0, 50))]
     rng = np.random.default_rng(1)
     state = player.init(rng)
@@ -134,6 +136,25 @@ def test_weights_survive_tilts_that_overflow():
         model.tilt(0, -300.0)
     model.rebuild()
     np.testing.assert_allclose(model.histogram().probabilities, 0.5)
+
+
+def test_cycles_follow_the_noise():
+    player = MultiplicativeWeights(all_pairs(), 1000)
+
+    def passes(*moves):
+        """How many updates the first query got: only its own steps change its coefficient."""
+        fixed = [
+            np.abs(play(player, moves) - play(replace(player, num_cycles=count), moves)).max()
+            for count in range(1, 201)
+        ]
+        return 1 + int(np.argmin(fixed))
+
+    # n / (2 stddev), between 10 and 200; a second measurement is half of all, so it gets sqrt(1/2) of that.
+    assert passes(move(0, 700, 10.0)) == 50
+    assert passes(move(0, 700, 200.0)) == 10
+    assert passes(move(0, 700, 1.0)) == 200
+    state = player.step(RNG, player.init(RNG), [move(0, 700, 10.0), move(9, 100, 10.0)])
+    assert player._num_cycles(state.measurements, 1) == 36
 
 
 def test_memory_grows_with_the_domain():
