@@ -120,6 +120,8 @@ class Bench:
         chosen = [part for name, value in defaults.items() if name not in given for part in (name, value)]
         if "--domain" in given:
             chosen = chosen[2:]
+        if "--option" in chosen:
+            chosen += ["--option", "moves=cell"]
         return self.run("release", self.table, *chosen, "--epsilon", epsilon, "-o", out or self.out, *given)
 
 

@@ -56,7 +56,7 @@ def command(folder: Path, out: str) -> list[str]:
     return [
         *(sys.executable, "-m", "equipoise.cli", "release", str(folder / "toy.parquet")),
         *("--schema", str(folder / "toy.toml"), "--epsilon", "1", "--workload", "2-way", "--method", "mwem"),
-        *("--option", f"num_rounds={NUM_ROUNDS}", "-o", str(folder / out)),
+        *("--option", f"num_rounds={NUM_ROUNDS}", "--option", "moves=cell", "-o", str(folder / out)),
     ]
 
 

@@ -6,8 +6,8 @@ Paper: hardt2012simple (report/references.bib), Figure 1, arXiv v1; with the acc
 Pseudo-code                                        Here
   D_0 uniform over the domain                       MultiplicativeWeights.init
   for t = 1 .. T:                                   game.loop.play
-    q_t ~ exponential mechanism, |q(P) - q(D)|      BestResponse.step -> mechanisms.select
-    m_t = q_t(P) + noise                            BestResponse.step -> mechanisms.measure
+    q_t ~ exponential mechanism, |q(P) - q(D)|      BestMarginal.step, or BestResponse.step for single cells
+    m_t = q_t(P) + noise                            the same: mechanisms.select, then mechanisms.measure
     D_t(x) ~ D(x) exp(q_t(x) (m_t - q_t(D)) / 2)    MultiplicativeWeights.step
     repeat the update on earlier measurements       MultiplicativeWeights.step, `replay`
   return D_T, or the average of D_1 .. D_T          MultiplicativeWeights.play, `output`
@@ -23,7 +23,8 @@ Differences from the paper:
   4. Earlier measurements are replayed: `replay="cycles"` goes over all of them several times (hardt2012simple, section
      4), "threshold" once over those that are off by at least half as much as the newest (liu2021leveraging, section 5,
      v2). Answers are recomputed before each step. Post-processing: no guarantee changes.
-  5. `moves="marginal"` measures a whole marginal a round: twice the price of a cell, far more information.
+  5. A round measures a whole marginal by default (`moves="cell"` for the paper's single queries): twice the price of a
+     cell, far more information. When there is a round for every marginal, all are measured at once.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Mwem:
     when: ClassVar[str] = "small domains and a pure budget; otherwise pep is more accurate"
 
     num_rounds: int | None = None
-    moves: Literal["marginal", "cell"] = "cell"
+    moves: Literal["marginal", "cell"] = "marginal"
     selection_share: Fraction | None = None
     replay: Literal["threshold", "cycles", "none"] = "cycles"
     output: Literal["last", "average"] = "last"

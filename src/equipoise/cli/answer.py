@@ -49,5 +49,6 @@ def answer(
     shown = [table_of(("query", "share", "count", "95 % bound"), rows, right=(1, 2, 3))]
     Speaker(json=json, quiet=quiet).result(body, shown)
     Speaker(json=json, quiet=quiet).note(
-        f"Estimates for {release.num_rows:,} records. The bounds hold for all of the workload's queries at once."
+        f"Estimates for {release.num_rows:,} records. Each bound holds with probability 95 %, for a query chosen"
+        " without looking at the noisy measurements."
     )

@@ -1,7 +1,7 @@
 """Minimising a smooth convex function of many numbers: limited-memory BFGS with a diagonal start.
 
-scipy's L-BFGS-B solves the same problems, with two drawbacks here: it spends more time on bounds, which we do not
-have, than our functions take to evaluate; and it knows no preconditioner. One variable a cell means curvatures as
+scipy's L-BFGS-B solves the same problems, with two drawbacks here: its own work a step took longer than our
+functions take to evaluate; and it knows no preconditioner. One variable a cell means curvatures as
 different as the cells' probabilities, and without scaling, stopping early leaves a bad distribution.
 """
 

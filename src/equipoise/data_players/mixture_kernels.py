@@ -1,0 +1,184 @@
+"""The inner loops of the mixture fit: one column's factors, all other columns fixed.
+
+For column c let S be the matrix whose row k holds, for every marginal B with c and every cell o of the marginal of B
+without c, the probability that component k gives o. Then the model's answers are A = SᵀP/K, linear in the column's
+factors P (K x m), and the gradient of ½ Σ W (A - Y)² is S (W ∘ (A - Y)) up to the factor 1/K. Factors are sparse
+(projection to the simplex gives exact zeros), so S is built and used by its nonzero entries only: nothing here is
+larger than components x nonzeros or than the measured cells.
+
+Entries of S are kept marginal by marginal, and within a marginal component by component: one marginal's residuals stay
+in the cache while all components use them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["compact", "expand", "gradient", "project", "residuals"]
+
+F32 = np.float32
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)  # type: ignore[untyped-decorator]
+def compact(
+    factors: NDArray[Any], codes: NDArray[Any], values: NDArray[Any], counts: NDArray[Any]
+) -> None:
+    """The nonzero entries of each row: where they are, what they are, and how many."""
+    num_components, size = factors.shape
+    for k in numba.prange(num_components):
+        n = 0
+        for v in range(size):
+            if factors[k, v] != 0.0:
+                codes[k, n] = v
+                values[k, n] = factors[k, v]
+                n += 1
+        counts[k] = n
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)  # type: ignore[untyped-decorator]
+def expand(
+    others: NDArray[Any],
+    strides: NDArray[Any],
+    widths: NDArray[Any],
+    firsts: NDArray[Any],
+    starts: NDArray[Any],
+    codes: NDArray[Any],
+    values: NDArray[Any],
+    counts: NDArray[Any],
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The entries of S: for marginal w and component k, those from `ends[w*K+k]` to `ends[w*K+k+1]`.
+
+    Args:
+        others: For each marginal its columns without this one, `widths` of them; `strides` of their cells; `firsts`,
+            the row of the marginal's first cell.
+        starts: Where each column's entries begin in `codes` and `values`.
+        codes: With `values` and `counts`, the nonzero entries of all factors (`compact`).
+    """
+    num_marginals, num_components = len(widths), counts.shape[1]
+    ends = np.zeros(num_marginals * num_components + 1, dtype=np.int64)
+    for w in numba.prange(num_marginals):
+        for k in range(num_components):
+            n = 1
+            for a in range(widths[w]):
+                n *= counts[others[w, a], k]
+            ends[w * num_components + k + 1] = n
+    for i in range(1, len(ends)):
+        ends[i] += ends[i - 1]
+    rows = np.empty(ends[-1], dtype=np.int32)
+    products = np.empty(ends[-1], dtype=np.float32)
+    for w in numba.prange(num_marginals):
+        for k in range(num_components):
+            first = ends[w * num_components + k]
+            rows[first] = firsts[w]
+            products[first] = 1.0
+            n = 1
+            for a in range(widths[w]):
+                column = others[w, a]
+                start, m, stride = starts[column], counts[column, k], strides[w, a]
+                # In place from the back: entry t becomes entries t*m to t*m+m-1.
+                for t in range(n - 1, -1, -1):
+                    row, product = rows[first + t], products[first + t]
+                    for j in range(m - 1, -1, -1):
+                        rows[first + t * m + j] = row + np.int32(codes[k, start + j] * stride)
+                        products[first + t * m + j] = product * values[k, start + j]
+                n *= m
+    return ends, rows, products
+
+
+@numba.njit(cache=True, nogil=True, parallel=True, fastmath={"reassoc", "contract", "nsz", "arcp"})  # type: ignore[untyped-decorator]
+def residuals(
+    ends: NDArray[Any],
+    rows: NDArray[Any],
+    products: NDArray[Any],
+    firsts: NDArray[Any],
+    codes: NDArray[Any],
+    values: NDArray[Any],
+    counts: NDArray[Any],
+    targets: NDArray[Any],
+    precisions: NDArray[Any],
+    residual: NDArray[Any],
+    mass: NDArray[Any],
+    losses: NDArray[Any],
+) -> None:
+    """W ∘ (A - Y) into `residual`; the rows' sums of A into `mass`; Σ W (A - Y)² of each marginal into `losses`.
+
+    `codes`, `values`, `counts` are the nonzero entries of the column's own factors.
+    """
+    num_marginals, num_components = len(losses), len(counts)
+    size = residual.shape[1]
+    share = F32(1.0 / num_components)
+    for w in numba.prange(num_marginals):
+        residual[firsts[w] : firsts[w + 1]] = F32(0.0)
+        for k in range(num_components):
+            for e in range(ends[w * num_components + k], ends[w * num_components + k + 1]):
+                row, product = rows[e], products[e] * share
+                for j in range(counts[k]):
+                    residual[row, codes[k, j]] += product * values[k, j]
+        loss = 0.0
+        for row in range(firsts[w], firsts[w + 1]):
+            total = F32(0.0)
+            part = F32(0.0)
+            for v in range(size):
+                answer = residual[row, v]
+                total += answer
+                off = answer - targets[row, v]
+                weighted = precisions[row, v] * off
+                part += weighted * off
+                residual[row, v] = weighted
+            mass[row] = total
+            loss += part
+        losses[w] = loss
+
+
+@numba.njit(cache=True, nogil=True, parallel=True, fastmath={"reassoc", "contract", "nsz", "arcp"})  # type: ignore[untyped-decorator]
+def gradient(
+    ends: NDArray[Any],
+    rows: NDArray[Any],
+    products: NDArray[Any],
+    num_marginals: int,
+    table: NDArray[Any],
+    result: NDArray[Any],
+    num_chunks: int,
+) -> None:
+    """S times a table with one line a row of S, into `result` (components x the table's width)."""
+    num_components, size = result.shape
+    for chunk in numba.prange(num_chunks):
+        begin, end = chunk * num_components // num_chunks, (chunk + 1) * num_components // num_chunks
+        result[begin:end] = F32(0.0)
+        for w in range(num_marginals):
+            for k in range(begin, end):
+                for e in range(ends[w * num_components + k], ends[w * num_components + k + 1]):
+                    row, product = rows[e], products[e]
+                    for v in range(size):
+                        result[k, v] += product * table[row, v]
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)  # type: ignore[untyped-decorator]
+def project(points: NDArray[Any], slopes: NDArray[Any], curvatures: NDArray[Any], result: NDArray[Any]) -> None:
+    """Each row of points - slopes/curvatures, projected to the simplex, into `result`."""
+    num_components, size = points.shape
+    for k in numba.prange(num_components):
+        step = 1.0 / max(curvatures[k], 1e-30)
+        total, n = -1.0, size
+        for v in range(size):
+            result[k, v] = points[k, v] - step * slopes[k, v]
+            total += result[k, v]
+        threshold = total / size
+        # Michelot's algorithm: drop what lies below the threshold until nothing does.
+        while True:
+            kept_total, kept = -1.0, 0
+            for v in range(size):
+                if result[k, v] > threshold:
+                    kept_total += result[k, v]
+                    kept += 1
+            if kept == n or kept == 0:
+                break
+            n = kept
+            threshold = kept_total / kept
+        for v in range(size):
+            off = result[k, v] - threshold
+            result[k, v] = off if off > 0.0 else 0.0
