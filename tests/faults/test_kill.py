@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -66,18 +68,28 @@ def account(folder: Path) -> Account:
     return found
 
 
+def num_moves(folder: Path) -> int:
+    """Moves in the ledger so far, of all runs; a reader disturbs nobody."""
+    try:
+        with contextlib.closing(
+            sqlite3.connect(f"file:{folder / 'toy.ledger.sqlite'}?mode=ro", uri=True)
+        ) as connection:
+            return int(connection.execute("SELECT count(*) FROM moves").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+
+
 def kill_at_a_random_moment(folder: Path, out: str, rng: random.Random) -> None:
-    """Start a release and kill it: sometimes while it starts, mostly while it plays or writes."""
+    """Start a release and kill it: often after a random number of moves, else after a random time."""
+    before, target = num_moves(folder), rng.randrange(NUM_ROUNDS)
     process = subprocess.Popen(command(folder, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        marker = folder / out / ".run.json"
-        if rng.random() < 0.8:
-            deadline = time.monotonic() + 60
-            while not marker.exists() and process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.002)
-            time.sleep(rng.uniform(0, 1.2))
+        if rng.random() < 0.6:
+            deadline = time.monotonic() + 120
+            while num_moves(folder) - before < target and process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.001)
         else:
-            time.sleep(rng.uniform(0.05, 2))
+            time.sleep(rng.uniform(0.05, 4))
         os.kill(process.pid, signal.SIGKILL)
     finally:
         process.wait(30)

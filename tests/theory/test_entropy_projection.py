@@ -27,11 +27,11 @@ def test_projection_obeys_pythagoras():
         mask = rng.permutation(np.arange(size) < rng.integers(1, size))
         model = random_model(rng, size)
         model.include([Query((0,), (mask,))])
-        truth, before = rng.dirichlet(np.ones(size)), model.histogram().probabilities
+        truth, before = rng.dirichlet(np.ones(size)), model.distribution().probabilities
         target = float(truth[mask].sum())
         # The tilts that made the start are on target, so the one projection is on the new query.
         project(model, np.append(model.answers()[:size], target), tolerance=0.0, max_steps=1)
-        after = model.histogram().probabilities
+        after = model.distribution().probabilities
         assert abs(model.answer(size) - target) < 1e-14
         assert abs(divergence(truth, before) - divergence(truth, after) - divergence(after, before)) < 1e-12
 
@@ -44,10 +44,10 @@ def test_exact_measurements_never_raise_the_potential():
     model = LogLinear((size,))
     model.include([Query((0,), (mask,)) for mask in masks])
     targets = masks @ truth
-    potential = [divergence(truth, model.histogram().probabilities)]
+    potential = [divergence(truth, model.distribution().probabilities)]
     for _ in range(60):
         project(model, targets, tolerance=0.0, max_steps=1)
-        potential.append(divergence(truth, model.histogram().probabilities))
+        potential.append(divergence(truth, model.distribution().probabilities))
     assert np.all(np.diff(potential) <= 1e-12)
     np.testing.assert_allclose(model.answers(), targets, atol=1e-3)
 
@@ -61,7 +61,7 @@ def test_the_dual_has_the_largest_entropy_of_all_that_fit():
     model.include([Query((0,), (mask,)) for mask in masks])
     none = np.zeros(num_queries)
     descend(model, targets, slack=none + slack, variance=none, tolerance=1e-14, max_sweeps=50_000)
-    best = model.histogram().probabilities
+    best = model.distribution().probabilities
     assert np.abs(masks @ best - targets).max() <= slack + 1e-9
     uniform = np.full(size, 1 / size)
     tried = 0

@@ -28,10 +28,10 @@ def drop(rng, sign):
     model.include([Query((0,), (np.arange(size) == x,)) for x in range(size)] + [Query((0,), (mask,))])
     for x in range(size):
         model.tilt(x, float(rng.normal() * 2))
-    truth, before, measured = rng.dirichlet(np.full(size, 0.5)), model.histogram().probabilities, rng.random()
+    truth, before, measured = rng.dirichlet(np.full(size, 0.5)), model.distribution().probabilities, rng.random()
     answer, true_answer = model.answer(size), float(truth[mask].sum())
     model.tilt(size, sign * (measured - answer) / 2)
-    lost = divergence(truth, before) - divergence(truth, model.histogram().probabilities)
+    lost = divergence(truth, before) - divergence(truth, model.distribution().probabilities)
     return lost - (((answer - true_answer) / 2) ** 2 - ((measured - true_answer) / 2) ** 2)
 
 

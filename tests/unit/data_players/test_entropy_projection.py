@@ -55,7 +55,7 @@ def test_dual_without_slack_is_the_fixed_point_of_projections():
     descend(fitted, targets, slack=none, variance=none, tolerance=1e-14, max_sweeps=20_000)
     project(projected, targets, tolerance=1e-13, max_steps=200_000)
     np.testing.assert_allclose(fitted.answers(), targets, atol=1e-10)
-    np.testing.assert_allclose(fitted.histogram().probabilities, projected.histogram().probabilities, atol=1e-9)
+    np.testing.assert_allclose(fitted.distribution().probabilities, projected.distribution().probabilities, atol=1e-9)
 
 
 def test_dual_with_enough_slack_is_uniform():
@@ -101,7 +101,9 @@ def test_noise_aware_fit_is_the_optimum_that_coordinate_descent_finds():
         all_at_once.include(queries[5:])
         descend(one, targets, slack=np.zeros(num_queries), variance=variance, tolerance=1e-14, max_sweeps=5000)
         all_at_once.fit(targets, variance, tolerance=1e-10, max_evaluations=2000)
-        np.testing.assert_allclose(all_at_once.histogram().probabilities, one.histogram().probabilities, atol=1e-6)
+        np.testing.assert_allclose(
+            all_at_once.distribution().probabilities, one.distribution().probabilities, atol=1e-6
+        )
         np.testing.assert_allclose(all_at_once.answers() - targets, -variance * all_at_once.coefficients, atol=1e-9)
 
 

@@ -118,10 +118,10 @@ def test_rebuilding_changes_nothing_but_rounding():
     model.include([workload.query(i) for i in range(workload.num_queries)])
     for i in range(workload.num_queries):
         model.tilt(i, (-1) ** i * 0.7)
-    before, answers = model.histogram().probabilities, model.answers()
+    before, answers = model.distribution().probabilities, model.answers()
     assert [model.answer(i) for i in range(model.num_queries)] == answers.tolist()
     model.rebuild()
-    np.testing.assert_allclose(model.histogram().probabilities, before, rtol=1e-13)
+    np.testing.assert_allclose(model.distribution().probabilities, before, rtol=1e-13)
     np.testing.assert_allclose(model.answers(), answers, atol=1e-14)
 
 
@@ -135,7 +135,7 @@ def test_weights_survive_tilts_that_overflow():
     for _ in range(10):
         model.tilt(0, -300.0)
     model.rebuild()
-    np.testing.assert_allclose(model.histogram().probabilities, 0.5)
+    np.testing.assert_allclose(model.distribution().probabilities, 0.5)
 
 
 def test_cycles_follow_the_noise():
