@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from equipoise.core import FloatArray, Move
 from equipoise.queries.group import Group
 from equipoise.queries.query import Query
+from equipoise.queries.residuals import Columns, predicted_variances, reconstruct
 from equipoise.queries.workload import Workload
 
-__all__ = ["Answer", "half_width"]
+__all__ = ["Answer", "half_width", "unbiased"]
 
 FAILURE = 0.05
 """A half-width fails with at most this probability."""
@@ -60,6 +61,36 @@ def half_width(
                 widths.append(_direct(*found, inside, share, num_rows))
     best = min(widths, default=1.0)
     return best if best < 1 else None
+
+
+def unbiased(
+    workload: Workload, asked: Workload, moves: tuple[Move, ...], num_rows: int
+) -> tuple[FloatArray, FloatArray] | None:
+    """The best unbiased counts of a workload of marginals from all marginals measured whole, and their stddevs.
+
+    None when the workload has other queries, or was not measured enough to answer all of it.
+    """
+    if any(group.masks is not None for group in workload.groups):
+        return None
+    totals: dict[Columns, FloatArray] = {}
+    precisions: dict[Columns, float] = {}
+    for group, start in zip(asked.groups, asked.starts, strict=False):
+        for move in moves:
+            found = None if group.masks is not None else _measured_whole(move, group, int(start))
+            if found is not None and found[1][0] > 0:
+                precision = float(found[1][0]) ** -2
+                totals[group.columns] = totals.get(group.columns, 0.0) + precision * found[0]
+                precisions[group.columns] = precisions.get(group.columns, 0.0) + precision
+    sizes, sets = workload.domain.sizes, workload.column_sets
+    if not precisions or not np.isfinite(variances := predicted_variances(sizes, sets, precisions)).all():
+        return None
+    shapes = {columns: tuple(sizes[c] for c in columns) for columns in precisions}
+    measured = {columns: (total / precisions[columns]).reshape(shapes[columns]) for columns, total in totals.items()}
+    answers = reconstruct(measured, precisions, sets, num_rows)
+    by_set = dict(zip(sets, np.sqrt(variances), strict=True))
+    counts = np.concatenate([answers[group.columns].reshape(-1) for group in workload.groups])
+    stddevs = np.concatenate([np.full(group.num_queries, by_set[group.columns]) for group in workload.groups])
+    return counts, stddevs
 
 
 def _containing(query: Query, workload: Workload) -> Iterator[tuple[Group, int, NDArray[np.bool_]]]:

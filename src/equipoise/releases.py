@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from equipoise.answers import Answer, half_width
+from equipoise.answers import Answer, half_width, unbiased
 from equipoise.core import Codes, Distribution, FloatArray, Move, Progress, silent
 from equipoise.data import distributions
 from equipoise.data.encoding import decode
@@ -83,6 +83,18 @@ class Release:
         width = half_width(query, share, self.asked, self.moves, self.error_bars, self.num_rows)
         return Answer(describe(query, self.schema), share, share * self.num_rows, width)
 
+    def unbiased(self) -> pa.Table | None:
+        """The best unbiased counts of the workload's marginals, with their stddevs, from the measurements alone.
+
+        None when the workload is not of marginals, or was not measured enough. They may be negative; the model's
+        answers are not, and are usually closer to the truth.
+        """
+        found = unbiased(self.workload, self.asked, self.moves, self.num_rows)
+        if found is None:
+            return None
+        ids = np.arange(self.workload.num_queries)
+        return pa.table({"query": pa.array(ids), "count": pa.array(found[0]), "stddev": pa.array(found[1])})
+
     @cached_property
     def citations(self) -> Sequence[str]:
         """Keys of the papers that this release used (report/references.bib)."""
@@ -116,6 +128,8 @@ class Release:
         write_parquet(table, target / "synthetic.parquet")
         write_csv(table, target / "synthetic.csv")
         write_parquet(self._move_table(), target / "moves.parquet")
+        if (counts := self.unbiased()) is not None:
+            write_parquet(counts, target / "unbiased.parquet")
         write_bytes(self._model_bytes(), target / "model.npz")
         write_bytes(self.schema.to_json().encode(), target / "schema.json")
         write_bytes(_json(self.workload.to_json()), target / "workload.json")

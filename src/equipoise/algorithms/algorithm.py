@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
 from equipoise.core import DataPlayer
+from equipoise.data.public import PublicRows
 from equipoise.errors import CapacityError, SettingError
 from equipoise.game.error_bars import SelectionEvidence
 from equipoise.privacy import accountant, events
@@ -15,7 +16,19 @@ from equipoise.privacy.events import Event, Group
 from equipoise.queries.workload import Workload
 from equipoise.query_players.player import QueryPlayer
 
-__all__ = ["Algorithm", "Forecast", "Players", "Plan", "Setting", "price", "require_memory", "resolved"]
+__all__ = [
+    "Algorithm",
+    "Forecast",
+    "Plan",
+    "Players",
+    "Setting",
+    "price",
+    "require_fit",
+    "require_memory",
+    "require_public",
+    "resolved",
+    "uses_public",
+]
 
 
 @dataclass(frozen=True)
@@ -27,6 +40,7 @@ class Setting:
         epsilon: Pure budget of the whole release, or None for a zCDP release.
         rows_per_unit: Records that belong to one protected unit (group privacy).
         memory_limit: Bytes that the game may use.
+        public: Rows of a public table, for the methods that use one.
     """
 
     workload: Workload
@@ -35,6 +49,7 @@ class Setting:
     epsilon: Fraction | None
     rows_per_unit: int
     memory_limit: int
+    public: PublicRows | None = None
 
     @property
     def rho_per_record(self) -> Fraction:
@@ -154,16 +169,54 @@ def resolved(algorithm: Any, **chosen: Any) -> dict[str, Any]:
     return {name: str(value) if isinstance(value, Fraction) else value for name, value in values.items()}
 
 
+def uses_public(algorithm: Any) -> bool:
+    """Whether an algorithm takes a public table: it says so by a class attribute of this name."""
+    return bool(getattr(algorithm, "uses_public", False))
+
+
+def require_public(setting: Setting, method: str) -> PublicRows:
+    """The public rows of a method that needs them with all columns.
+
+    Raises:
+        SettingError: there are none, or they lack a column.
+    """
+    if setting.public is None:
+        raise SettingError(f"{method} starts from a public table; add --public FILE (in Python, public=table)")
+    names = setting.workload.domain.columns
+    missing = [name for position, name in enumerate(names) if position not in setting.public.columns]
+    if missing:
+        raise SettingError(
+            f"{method} weighs whole public rows, and the public table lacks {', '.join(missing)}. Release only the"
+            " columns that both tables have (--columns), or find a public table with all of them."
+        )
+    return setting.public
+
+
 def require_memory(needed: int, setting: Setting, method: str) -> None:
+    """Refuse, before anything is done, a method that keeps a domain in memory that does not fit.
+
+    Raises:
+        CapacityError: it names the method that would serve.
+    """
+    cells = setting.workload.domain.num_cells
+    require_fit(
+        needed,
+        setting,
+        f"{method} keeps all {cells:.3g} cells of the domain in memory and",
+        "Use --method mixture, which does not, or release fewer columns (--columns)",
+    )
+
+
+def require_fit(
+    needed: int, setting: Setting, what: str, remedy: str = "Use fewer or smaller marginals, or coarser bins"
+) -> None:
     """Refuse, before anything is done, what would not fit the memory limit.
 
     Raises:
-        CapacityError: it names what would serve.
+        CapacityError: it says what would help.
     """
     if needed > setting.memory_limit:
-        cells = setting.workload.domain.num_cells
         raise CapacityError(
-            f"{method} keeps all {cells:.3g} cells of the domain in memory: about {needed / 2**30:.3g} GiB, and the"
-            f" limit is {setting.memory_limit / 2**30:.3g} GiB. Release fewer columns (--columns), use coarser bins,"
-            " or raise --memory."
+            f"{what} needs about {needed / 2**30:.3g} GiB, and the limit is {setting.memory_limit / 2**30:.3g} GiB."
+            f" {remedy}, or raise --memory."
         )

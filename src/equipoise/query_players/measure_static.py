@@ -1,4 +1,4 @@
-"""Measure chosen groups of the workload, each with its own noise, in one move: nothing is selected, so nothing is paid for it.
+"""Measure chosen groups of the workload, each with its own noise, in one move: nothing is selected or paid for it.
 
 The query player of the matrix mechanism (hdmm) and of the mixture: what to measure, and how well, was decided
 beforehand from public quantities.
