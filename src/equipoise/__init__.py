@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from equipoise.data.schema import Schema
     from equipoise.data.table import Table, read
     from equipoise.evaluation import Evaluation, evaluate
+    from equipoise.query_players.public_error import PublicError
     from equipoise.releases import Answer, Release, load
 
 __version__: str
@@ -50,6 +51,7 @@ __all__ = [
     "LedgerError",
     "OutputError",
     "Plan",
+    "PublicError",
     "QueryError",
     "Release",
     "Schema",
@@ -61,6 +63,7 @@ __all__ = [
     "evaluate",
     "load",
     "plan",
+    "public_error",
     "read",
     "release",
 ]
@@ -69,6 +72,7 @@ _HOMES = {
     "Answer": "equipoise.releases",
     "Evaluation": "equipoise.evaluation",
     "Plan": "equipoise.algorithms",
+    "PublicError": "equipoise.query_players.public_error",
     "Release": "equipoise.releases",
     "Schema": "equipoise.data.schema",
     "Table": "equipoise.data.table",
@@ -108,6 +112,7 @@ def release(
     accept_inferred: bool = False,
     memory_limit: int | None = None,
     threads: int | None = None,
+    public: Table | None = None,
 ) -> Release:
     """Release a table: a private model of it, to sample, query and write.
 
@@ -126,6 +131,7 @@ def release(
         accept_inferred: Accept bounds and categories that were read from the data; recorded as outside the guarantee.
         memory_limit: Bytes that the game may use; 4 GiB unless given.
         threads: Threads for the scan; all cores unless given.
+        public: A public table with the same columns, for the methods that use one; its rows get no protection.
 
     Raises:
         EquipoiseError: It is refused; unless the message says otherwise, nothing was spent.
@@ -155,6 +161,7 @@ def release(
             accept_inferred=accept_inferred,
             memory_limit=pipeline.DEFAULT_MEMORY if memory_limit is None else memory_limit,
             threads=threads,
+            public=public,
         )
     )
 
@@ -164,3 +171,25 @@ def plan(table: Table, *, epsilon: float, **settings: Any) -> Plan:
     from equipoise import pipeline
 
     return pipeline.prepare(pipeline.Request(table, epsilon=epsilon, **{"accept_inferred": True} | settings)).plan
+
+
+def public_error(table: Table, public: Table, *, epsilon: float, **settings: Any) -> PublicError:
+    """How well a public table could stand in for the private one, to choose between several: a private estimate.
+
+    The share by which the worst answer is off when the public rows have the best weights they can have. No method that
+    weighs public rows, such as pmw_pub and pep_pub, does better. Costs epsilon, like any release, for each table asked
+    about; `settings` as for `release`.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from equipoise.data.listed import Boolean
+        >>> schema = Schema("pets", (Boolean(name="cat"), Boolean(name="dog")))
+        >>> pets = read(pa.table({"cat": [True, False] * 500, "dog": [True] * 1000}), schema=schema)
+        >>> cats = read(pa.table({"cat": [True], "dog": [True]}), schema=schema)
+        >>> found = public_error(pets, cats, epsilon=1.0, workload="2-way")
+        >>> abs(found.share - 0.5) < 8 * found.stddev
+        True
+    """
+    from equipoise import pipeline
+
+    return pipeline.public_error(pipeline.Request(table, epsilon=epsilon, public=public, **settings))

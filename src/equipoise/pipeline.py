@@ -11,14 +11,16 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from equipoise import algorithms, folder
 from equipoise.algorithms import Algorithm, Plan, Setting
+from equipoise.algorithms.algorithm import Forecast, price, require_public, uses_public
 from equipoise.core import Progress, silent
+from equipoise.data.public import PublicRows, encode_public
 from equipoise.data.schema import Schema
 from equipoise.data.table import Table
 from equipoise.engines.arrow import count
@@ -32,6 +34,7 @@ from equipoise.privacy.run import Run
 from equipoise.privacy.store import IN_MEMORY
 from equipoise.queries.build import build
 from equipoise.queries.workload import Workload
+from equipoise.query_players.public_error import PublicError, event_of, measure_public_error
 from equipoise.releases import Release
 from equipoise.statement import statement
 
@@ -44,6 +47,7 @@ __all__ = [
     "no_progress",
     "open_account",
     "prepare",
+    "public_error",
     "release",
     "run",
 ]
@@ -69,6 +73,7 @@ class Request:
         accept_inferred: Accept bounds and categories that were read from the data; recorded as outside the guarantee.
         memory_limit: Bytes that the game may use.
         threads: Threads for the scan; None for all cores.
+        public: A public table, for the methods that use one; its rows get no protection.
     """
 
     table: Table
@@ -84,6 +89,7 @@ class Request:
     accept_inferred: bool = False
     memory_limit: int = DEFAULT_MEMORY
     threads: int | None = None
+    public: Table | None = None
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,7 @@ def prepare(request: Request) -> Prepared:
     if request.num_rows is not None and request.num_rows < 1:
         raise SettingError("the number of synthetic rows must be at least 1")
     workload = build(request.workload, schema)
+    algorithm = algorithms.create(request.method, request.options)
     setting = Setting(
         workload=workload,
         num_rows=num_rows,
@@ -142,9 +149,18 @@ def prepare(request: Request) -> Prepared:
         epsilon=Fraction(request.epsilon) if request.pure else None,
         rows_per_unit=schema.rows_per_unit,
         memory_limit=request.memory_limit,
+        public=_public_rows(request, algorithm),
     )
-    algorithm = algorithms.create(request.method, request.options)
     return Prepared(request, algorithm, workload, setting, algorithm.plan(setting), delta)
+
+
+def _public_rows(request: Request, algorithm: Algorithm) -> PublicRows | None:
+    if request.public is None:
+        return None
+    if not uses_public(algorithm):
+        takers = [cls.name for cls in algorithms.ALGORITHMS if uses_public(cls)]
+        raise SettingError(f"{algorithm.name} uses no public table; drop --public, or choose {' or '.join(takers)}")
+    return encode_public(request.public, request.table.schema)
 
 
 def ledger_location(schema: Schema) -> str | Path | None:
@@ -181,6 +197,40 @@ def run(request: Request, output: str | Path, *, overwrite: bool = False, steps:
 def release(request: Request, *, steps: Steps = no_progress) -> Release:
     """Release a table in memory. The ledger is the schema's; without one, spending is forgotten with the process."""
     return _release(prepare(request), open_account(request), secrets.token_hex(16), steps)
+
+
+def public_error(request: Request, *, steps: Steps = no_progress) -> PublicError:
+    """How well the best weights on the request's public rows would answer its workload, privately.
+
+    One Gaussian measurement for the whole epsilon asked for; the method and its options do not matter.
+    """
+    if request.pure:
+        raise SettingError("the best-mixture-error is measured with Gaussian noise, so not with a pure budget")
+    prepared = prepare(replace(request, method="pmw_pub", options={}))
+    setting = prepared.setting
+    public, rho = require_public(setting, "public_error"), setting.rho_per_record
+    plan = replace(
+        prepared.plan,
+        method="public_error",
+        options={},
+        num_rounds=1,
+        events=((price(event_of(rho), setting.rows_per_unit), 1),),
+        forecast=Forecast(0.0, 0.0),
+    )
+    account = open_account(request)
+    account.check(plan.reserve)
+    unit_seed = secrets.randbits(63)
+    with steps("Counting") as progress:
+        truth = count(request.table.bounded(unit_seed), plan.asked, threads=request.threads, progress=progress)
+    recorded = _recorded(replace(prepared, plan=plan))
+    book = account.start(run=secrets.token_hex(16), plan=recorded, reserve=plan.reserve, unit_seed=unit_seed)
+    try:
+        found = measure_public_error(Gate(book), truth, plan.asked, setting.num_rows, public.codes, rho=rho)
+    except BaseException:
+        book.close()
+        raise
+    book.finish()
+    return found
 
 
 def _release(prepared: Prepared, account: Account, run_id: str, steps: Steps) -> Release:
@@ -249,6 +299,7 @@ def _recorded(prepared: Prepared) -> dict[str, Any]:
         "workload": prepared.workload.fingerprint,
         "num_rows": prepared.setting.num_rows,
         "accepted_inferred": list(schema.unconfirmed),
+        "public": None if prepared.setting.public is None else prepared.setting.public.fingerprint,
         "seed": secrets.randbits(63) if request.seed is None else request.seed,
     }
 

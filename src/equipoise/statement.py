@@ -16,6 +16,7 @@ from equipoise.privacy.events import Event
 
 __all__ = ["ADJACENCY", "describe_event", "statement"]
 
+PUBLIC_DATA = "The public table is treated as public and as disjoint from the private one; its rows are not protected."
 ADJACENCY = "one record replaced by another; the number of records is public"
 UNIT_ADJACENCY = "up to {k} records of one unit ({unit}) replaced by others; the number of records is public"
 CURVE = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
@@ -67,6 +68,7 @@ def statement(
     claim: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": float(total.rho), "rho_exact": str(total.rho)}
     if plan.pure:
         claim |= {"pure_epsilon": str(total.epsilon), "delta": 0.0}
+    public = setting.public
     return {
         "product": "equipoise",
         "format": 1,
@@ -109,7 +111,16 @@ def statement(
             "fingerprint": setting.workload.fingerprint,
         },
         "schema_fingerprint": schema.fingerprint,
-        "outside_the_guarantee": _outside(accepted_inferred),
+        "public_data": None
+        if public is None
+        else {
+            "name": public.name,
+            "fingerprint": public.fingerprint,
+            "num_rows": public.num_rows,
+            "columns": [setting.workload.domain.columns[c] for c in public.columns],
+            "assumption": PUBLIC_DATA,
+        },
+        "outside_the_guarantee": _outside(accepted_inferred) + ([] if public is None else [PUBLIC_DATA]),
         "accepted_inferred": list(accepted_inferred),
         "citations": list(algorithm.citations),
         "ledger_run": run,

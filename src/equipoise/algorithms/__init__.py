@@ -9,13 +9,18 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from equipoise.algorithms.algorithm import Algorithm, Forecast, Plan, Players, Setting
+from equipoise.algorithms.gem import Gem
 from equipoise.algorithms.mwem import Mwem
 from equipoise.algorithms.pep import Pep
+from equipoise.algorithms.pep_pub import PepPub
+from equipoise.algorithms.pmw_pub import PmwPub
+from equipoise.algorithms.rap import Rap
+from equipoise.algorithms.rap_softmax import RapSoftmax
 from equipoise.errors import SettingError
 
 __all__ = ["ALGORITHMS", "Algorithm", "Forecast", "Plan", "Players", "Setting", "create"]
 
-ALGORITHMS: tuple[type[Any], ...] = (Mwem, Pep)
+ALGORITHMS: tuple[type[Any], ...] = (Mwem, Pep, PmwPub, PepPub, Gem, Rap, RapSoftmax)
 """Every algorithm, in the order in which `equipoise methods` shows them."""
 
 

@@ -26,9 +26,11 @@ __all__ = [
     "Memory",
     "Method",
     "Options",
+    "Public",
     "Pure",
     "SchemaFile",
     "Workload",
+    "open_public",
     "open_table",
     "parse_bytes",
     "parse_options",
@@ -55,6 +57,15 @@ AcceptInferred = Annotated[
     typer.Option(
         "--accept-inferred",
         help="Accept bounds and categories read from the data; recorded as outside the guarantee.",
+        rich_help_panel=TABLE,
+    ),
+]
+Public = Annotated[
+    Path | None,
+    typer.Option(
+        "--public",
+        metavar="FILE",
+        help="A public table with the same columns, for methods that start from one; its rows are not protected.",
         rich_help_panel=TABLE,
     ),
 ]
@@ -141,6 +152,13 @@ def open_table(
     if columns is not None:
         names = [name.strip() for name in columns.split(",")]
     return table if names is None else table.select(names)
+
+
+def open_public(file: Path | None, table: Table) -> Table | None:
+    """The public table, in the private table's columns; None when there is none."""
+    from equipoise.data.public import read_public
+
+    return None if file is None else read_public(file, table.schema)
 
 
 def request(table: Table, *, workload: str | None, memory: str, options: Sequence[str] | None, **rest: Any) -> Request:

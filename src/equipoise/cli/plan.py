@@ -30,6 +30,7 @@ def plan(
     schema: options.SchemaFile = None,
     domain: options.Domain = None,
     columns: options.Columns = None,
+    public: options.Public = None,
     delta: options.Delta = None,
     pure: options.Pure = False,
     ledger: options.LedgerUrl = None,
@@ -50,6 +51,7 @@ def plan(
         # A draft may be planned with, though not released: the plan says so.
         request = options.request(
             table,
+            public=options.open_public(public, table),
             epsilon=epsilon,
             delta=delta,
             pure=pure,

@@ -31,6 +31,7 @@ def release(
     schema: options.SchemaFile = None,
     domain: options.Domain = None,
     columns: options.Columns = None,
+    public: options.Public = None,
     accept_inferred: options.AcceptInferred = False,
     delta: options.Delta = None,
     pure: options.Pure = False,
@@ -66,6 +67,7 @@ def release(
         table = options.open_table(file, schema=schema, domain=domain, columns=columns, workload=workload)
         request = options.request(
             table,
+            public=options.open_public(public, table),
             epsilon=epsilon,
             delta=delta,
             pure=pure,

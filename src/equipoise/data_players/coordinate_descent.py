@@ -18,7 +18,7 @@ import math
 import numba
 
 from equipoise.core import FloatArray, IntArray
-from equipoise.data_players.log_linear import LogLinear, tilt
+from equipoise.data_players.log_linear import Tilted, tilt
 from equipoise.data_players.regions import sum_over
 
 __all__ = ["descend", "project"]
@@ -27,7 +27,7 @@ CLAMP = 1e-6
 """Answers and targets are kept this far from 0 and 1 where a log-odds is taken (MECHANISMS 4.2; the authors' code)."""
 
 
-def project(model: LogLinear, targets: FloatArray, *, tolerance: float, max_steps: int) -> int:
+def project(model: Tilted, targets: FloatArray, *, tolerance: float, max_steps: int) -> int:
     """Exact KL projections, each on the query that is furthest off; changes the model in place.
 
     Args:
@@ -44,7 +44,7 @@ def project(model: LogLinear, targets: FloatArray, *, tolerance: float, max_step
 
 
 def descend(
-    model: LogLinear,
+    model: Tilted,
     targets: FloatArray,
     *,
     slack: FloatArray,

@@ -1,11 +1,14 @@
-"""Entropy projection: the data player of PEP.
+"""Entropy projection: the data player of PEP and of PEP-Pub.
 
-It plays the distribution of (almost) maximum entropy among those that answer every measured query well. Three ways
+It plays the distribution of (almost) maximum entropy, or nearest to a public one, among those that answer every
+measured query well. Three ways
 to get there, all post-processing of the moves:
 
 - "noise_aware" (default): minimises KL(D || uniform) + Σ (q_i(D) - m_i)² / (2 b_i), b_i = `softness` · stddev_i: an
   answer may be off by `softness` standard deviations for each unit that its log-odds are tilted. The only one that
-  uses how noisy each measurement is, and the one that is fast enough for thousands of measurements.
+  uses how noisy each measurement is, and the one that is fast enough for thousands of measurements. From public rows
+  it minimises KL(D || public) instead, with b_i at least N stddev_i²: the public rows answer as well as a sample of N
+  records would (`public_support.trusted_rows`), so they deserve N times their divergence in a log-likelihood.
 - "projection": liu2021iterative, Algorithm 2 (arXiv v2): exact KL projections on the worst measured query.
 - "dual": the paper's regularised dual, log Σ exp(Σ λ_i (q_i - m_i)) + γ ‖λ‖₁ (v2, appendix B.3, signs corrected:
   MECHANISMS E-001-4), by coordinate descent: the exact maximum-entropy distribution with |q_i(D) - m_i| ≤ γ.
@@ -20,12 +23,12 @@ from typing import Literal
 
 import numpy as np
 
-from equipoise.core import FloatArray, Move
-from equipoise.data.distributions import Histogram
+from equipoise.core import Distribution, FloatArray, Move
 from equipoise.data_players.coordinate_descent import descend, project
-from equipoise.data_players.log_linear import LogLinear
+from equipoise.data_players.log_linear import LogLinear, Tilted
 from equipoise.data_players.measurements import Measurements
-from equipoise.data_players.noise_aware import NoiseAware
+from equipoise.data_players.noise_aware import NoiseAware, SoftDual
+from equipoise.data_players.public_support import PublicRows, SoftRows, TiltedRows, trusted_rows
 from equipoise.queries.workload import Workload
 
 __all__ = ["EntropyProjection", "memory_bytes"]
@@ -51,7 +54,7 @@ def memory_bytes(num_cells: int) -> int:
 class Projected:
     """The player's state. `step` changes it in place and returns it: hand a state to one game only."""
 
-    model: LogLinear | NoiseAware
+    model: Tilted | SoftDual
     measurements: Measurements
 
 
@@ -71,6 +74,7 @@ class EntropyProjection:
         max_evaluations: "noise_aware" computes at most this many gradients a round; it goes on from there in the next.
         softness: See "noise_aware". Between 1/2 and 2 on all tables and budgets tried: less lowers the largest error on
             some tables (by up to a quarter), more lowers the mean error on others (by up to a twentieth).
+        public: Rows that alone have weight, and their weights at first; None: all cells of the domain, uniform.
     """
 
     workload: Workload
@@ -81,31 +85,39 @@ class EntropyProjection:
     max_sweeps: int = 50
     max_evaluations: int = 300
     softness: float = 1.0
+    public: PublicRows | None = None
 
     def init(self, rng: np.random.Generator) -> Projected:
-        """The uniform distribution."""
-        shape = self.workload.domain.sizes
-        model = NoiseAware(shape) if self.solver == "noise_aware" else LogLinear(shape)
-        return Projected(model, Measurements(self.num_rows))
+        """The uniform distribution, or the public one."""
+        return Projected(self._model(self.workload.domain.sizes), Measurements(self.num_rows))
+
+    def _model(self, shape: tuple[int, ...]) -> Tilted | SoftDual:
+        if self.solver == "noise_aware":
+            return NoiseAware(shape) if self.public is None else SoftRows(self.public, shape)
+        return LogLinear(shape) if self.public is None else TiltedRows(self.public, shape)
 
     def step(self, rng: np.random.Generator, state: Projected, moves: Sequence[Move]) -> Projected:
         """Take in the moves that the state has not seen, one after the other."""
         for move in moves[state.measurements.num_moves :]:
-            _, new = state.measurements.absorb(move)
-            state.model.include([self.workload.query(i) for i in new])
-            self._fit(state.model, state.measurements)
+            touched, new = state.measurements.absorb(state.model.reachable(self.workload, move))
+            state.model.extend(self.workload, new)
+            if touched:
+                self._fit(state.model, state.measurements)
         return state
 
-    def play(self, state: Projected) -> Histogram:
+    def play(self, state: Projected) -> Distribution:
         """The fitted distribution."""
-        return state.model.histogram()
+        return state.model.distribution()
 
-    def _fit(self, model: LogLinear | NoiseAware, measured: Measurements) -> None:
+    def _fit(self, model: Tilted | SoftDual, measured: Measurements) -> None:
         targets, stddevs = measured.targets, measured.stddevs
         # Exact measurements (noise off) converge to a small fraction of a record instead.
         close = CONVERGED * max(float(stddevs.min()), 1e-3 / self.num_rows)
-        if isinstance(model, NoiseAware):
+        if isinstance(model, SoftDual):
             variance = self.softness * np.maximum(stddevs, 1e-3 / self.num_rows)
+            if isinstance(model, SoftRows):
+                num_trusted = trusted_rows(model.public, model.start_answers(), measured)
+                variance = np.maximum(variance, num_trusted * stddevs**2)
             model.fit(targets, variance, tolerance=close, max_evaluations=self.max_evaluations)
             return
         gamma = self._gamma(stddevs)

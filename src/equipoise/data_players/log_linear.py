@@ -4,53 +4,64 @@ Both players start from the uniform distribution and only ever multiply the weig
 measured query, so what they play is the log-linear model of the measured queries, and its coefficients λ say it
 all. The weights of the whole domain are kept beside them, because that makes a step cost no more than the cells of
 one query; `rebuild` recomputes them from λ in log space, so that neither rounding errors nor underflow pile up.
+
+`Tilted` is what does not depend on where the records are: all cells of the domain here, the rows of a public table in
+`public_support`.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numba
 import numpy as np
 
-from equipoise.core import FloatArray, IntArray
+from equipoise.core import Distribution, FloatArray, IntArray, Move
 from equipoise.data.distributions import Histogram
 from equipoise.data_players.regions import Regions, add_to, region_of, scale, sum_over
 from equipoise.queries.query import Query
+from equipoise.queries.workload import Workload
 
-__all__ = ["LogLinear", "tilt"]
+__all__ = ["LogLinear", "Tilted", "tilt"]
 
 
-class LogLinear:
-    """A distribution over the whole domain, tilted by queries. Its methods change it in place.
+class Tilted(ABC):
+    """A distribution over listed records, tilted by queries. Its methods change it in place.
 
     Attributes:
-        shape: Number of values of each column.
-        regions: The cells of each query, in the order the queries came.
+        regions: The positions that each query accepts, in the order the queries came.
         coefficients: λ, one a query.
-        weights: Unnormalised probabilities of all cells, flat.
+        weights: Unnormalised probabilities of all positions, flat.
         total: Their sum, up to rounding errors since the last `rebuild`; an array of one number, so that compiled
             loops can change it.
+        log_start: Logarithm of the weights before any tilt; None where they are all equal.
     """
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        num_cells = math.prod(shape)
-        self.shape = shape
+    def __init__(self, weights: FloatArray, log_start: FloatArray | None = None) -> None:
         self.regions = Regions.empty()
         self.coefficients: FloatArray = np.zeros(0)
-        self.weights: FloatArray = np.full(num_cells, 1.0 / num_cells)
-        self.total: FloatArray = np.ones(1)
+        self.weights = weights
+        self.total: FloatArray = np.array([weights.sum()])
+        self.log_start = log_start
+
+    @abstractmethod
+    def extend(self, workload: Workload, ids: Sequence[int]) -> None:
+        """Add queries of a workload, with coefficient 0: the distribution stays as it is."""
+
+    @abstractmethod
+    def distribution(self, weights: FloatArray | None = None) -> Distribution:
+        """The distribution, or that of other weights; a copy, which later changes of the model leave alone."""
+
+    def reachable(self, workload: Workload, move: Move) -> Move:
+        """The part of a move whose queries a tilt can change."""
+        return move
 
     @property
     def num_queries(self) -> int:
         """How many queries tilt the model."""
         return len(self.coefficients)
-
-    def include(self, queries: Sequence[Query]) -> None:
-        """Add queries, with coefficient 0: the distribution stays as it is."""
-        self.regions = self.regions.extended([region_of(query, self.shape) for query in queries])
-        self.coefficients = np.concatenate([self.coefficients, np.zeros(len(queries))])
 
     def answers(self) -> FloatArray:
         """The distribution's answers to all its queries."""
@@ -69,14 +80,39 @@ class LogLinear:
     def rebuild(self) -> None:
         """Recompute the weights from the coefficients."""
         _log_weights(self.weights, self.coefficients, *self.regions)
+        if self.log_start is not None:
+            self.weights += self.log_start
         self.weights -= self.weights.max()
         np.exp(self.weights, out=self.weights)
         self.weights /= self.weights.sum()
         self.total[0] = self.weights.sum()
 
-    def histogram(self) -> Histogram:
-        """The distribution; a copy, which later changes of the model leave alone."""
-        return Histogram((self.weights / self.weights.sum()).reshape(self.shape))
+
+class LogLinear(Tilted):
+    """A tilted distribution over all cells of a domain, uniform at first.
+
+    Attributes:
+        shape: Number of values of each column.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        num_cells = math.prod(shape)
+        super().__init__(np.full(num_cells, 1.0 / num_cells))
+        self.shape = shape
+
+    def include(self, queries: Sequence[Query]) -> None:
+        """Add queries, with coefficient 0: the distribution stays as it is."""
+        self.regions = self.regions.extended([region_of(query, self.shape) for query in queries])
+        self.coefficients = np.concatenate([self.coefficients, np.zeros(len(queries))])
+
+    def extend(self, workload: Workload, ids: Sequence[int]) -> None:
+        """See `Tilted.extend`."""
+        self.include([workload.query(i) for i in ids])
+
+    def distribution(self, weights: FloatArray | None = None) -> Histogram:
+        """See `Tilted.distribution`."""
+        chosen = self.weights if weights is None else weights
+        return Histogram((chosen / chosen.sum()).reshape(self.shape))
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

@@ -18,15 +18,16 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["compact", "expand", "gradient", "project", "residuals"]
+__all__ = ["compact", "expand", "project", "residuals", "times"]
 
 F32 = np.float32
 
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""Sums may be reordered, so that they vectorise; not-a-number and infinity keep their meaning."""
+
 
 @numba.njit(cache=True, nogil=True, parallel=True)  # type: ignore[untyped-decorator]
-def compact(
-    factors: NDArray[Any], codes: NDArray[Any], values: NDArray[Any], counts: NDArray[Any]
-) -> None:
+def compact(factors: NDArray[Any], codes: NDArray[Any], values: NDArray[Any], counts: NDArray[Any]) -> None:
     """The nonzero entries of each row: where they are, what they are, and how many."""
     num_components, size = factors.shape
     for k in numba.prange(num_components):
@@ -89,7 +90,7 @@ def expand(
     return ends, rows, products
 
 
-@numba.njit(cache=True, nogil=True, parallel=True, fastmath={"reassoc", "contract", "nsz", "arcp"})  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True, parallel=True, fastmath=FAST)  # type: ignore[untyped-decorator]
 def residuals(
     ends: NDArray[Any],
     rows: NDArray[Any],
@@ -100,13 +101,15 @@ def residuals(
     counts: NDArray[Any],
     targets: NDArray[Any],
     precisions: NDArray[Any],
+    apart: NDArray[Any],
     residual: NDArray[Any],
     mass: NDArray[Any],
     losses: NDArray[Any],
 ) -> None:
-    """W ∘ (A - Y) into `residual`; the rows' sums of A into `mass`; Σ W (A - Y)² of each marginal into `losses`.
+    """W ∘ (A - Y) into `residual`, the rows' sums of A into `mass`, and two losses of each marginal into `losses`.
 
-    `codes`, `values`, `counts` are the nonzero entries of the column's own factors.
+    The losses are Σ W (A - Y)² and Σ W (A - Y)(A - Y + 2 apart): with `apart` = Y - Y' the latter is
+    Σ W (A - Y')² less a constant. `codes`, `values`, `counts` are the nonzero entries of the column's own factors.
     """
     num_marginals, num_components = len(losses), len(counts)
     size = residual.shape[1]
@@ -118,24 +121,28 @@ def residuals(
                 row, product = rows[e], products[e] * share
                 for j in range(counts[k]):
                     residual[row, codes[k, j]] += product * values[k, j]
-        loss = 0.0
+        loss, other_loss = 0.0, 0.0
         for row in range(firsts[w], firsts[w + 1]):
             total = F32(0.0)
-            part = F32(0.0)
+            part, other_part = F32(0.0), F32(0.0)
             for v in range(size):
                 answer = residual[row, v]
                 total += answer
                 off = answer - targets[row, v]
                 weighted = precisions[row, v] * off
                 part += weighted * off
+                if len(apart):
+                    other_part += weighted * apart[row, v]
                 residual[row, v] = weighted
             mass[row] = total
             loss += part
-        losses[w] = loss
+            other_loss += other_part
+        losses[w, 0] = loss
+        losses[w, 1] = loss + 2.0 * other_loss
 
 
-@numba.njit(cache=True, nogil=True, parallel=True, fastmath={"reassoc", "contract", "nsz", "arcp"})  # type: ignore[untyped-decorator]
-def gradient(
+@numba.njit(cache=True, nogil=True, parallel=True, fastmath=FAST)  # type: ignore[untyped-decorator]
+def times(
     ends: NDArray[Any],
     rows: NDArray[Any],
     products: NDArray[Any],

@@ -1,4 +1,4 @@
-"""Multiplicative weights over the whole domain: the data player of MWEM.
+"""Multiplicative weights over the whole domain, or over public rows: the data player of MWEM and of PMW-Pub.
 
 The update on a query q with noisy answer m is D(x) ← D(x) exp(q(x) (m - q(D)) / 2) / Z: records that satisfy q gain
 weight when the truth looks larger than what was played. The factor 1/2 belongs to the algorithm (hardt2012simple,
@@ -15,10 +15,10 @@ from typing import Literal
 import numba
 import numpy as np
 
-from equipoise.core import FloatArray, IntArray, Move
-from equipoise.data.distributions import Histogram
-from equipoise.data_players.log_linear import LogLinear, tilt
+from equipoise.core import Distribution, FloatArray, IntArray, Move
+from equipoise.data_players.log_linear import LogLinear, Tilted, tilt
 from equipoise.data_players.measurements import Measurements
+from equipoise.data_players.public_support import PublicRows, TiltedRows, trusted_rows
 from equipoise.data_players.regions import sum_over
 from equipoise.queries.workload import Workload
 
@@ -29,7 +29,6 @@ MIN_CYCLES = 10
 """Passes a round at least: less leaves the newest measurements unlearnt."""
 MAX_CYCLES = 200
 """Passes a round at most, to bound the time. Tables of several hundred thousand rows deserve more."""
-POW = 1.0
 
 
 def memory_bytes(num_cells: int) -> int:
@@ -46,7 +45,7 @@ def memory_bytes(num_cells: int) -> int:
 class Weighted:
     """The player's state. `step` changes it in place and returns it: hand a state to one game only."""
 
-    model: LogLinear
+    model: Tilted
     measurements: Measurements
     summed: FloatArray | None
     num_summed: int = 0
@@ -67,6 +66,7 @@ class MultiplicativeWeights:
         average: Play the mean of all distributions so far, which the theorem is about, instead of the last.
         stale: Repeat two mistakes of the public code: answers from the start of the round, and the new measurement
             applied twice (MECHANISMS E-CODE-4). Only for replicating its figures.
+        public: Rows that alone have weight, and their weights at first; None: all cells of the domain, uniform.
     """
 
     workload: Workload
@@ -75,18 +75,21 @@ class MultiplicativeWeights:
     num_cycles: int | None = None
     average: bool = False
     stale: bool = False
+    public: PublicRows | None = None
 
     def init(self, rng: np.random.Generator) -> Weighted:
-        """The uniform distribution."""
-        model = LogLinear(self.workload.domain.sizes)
+        """The uniform distribution, or the public one."""
+        shape = self.workload.domain.sizes
+        model = LogLinear(shape) if self.public is None else TiltedRows(self.public, shape)
         return Weighted(model, Measurements(self.num_rows), np.zeros_like(model.weights) if self.average else None)
 
     def step(self, rng: np.random.Generator, state: Weighted, moves: Sequence[Move]) -> Weighted:
         """Take in the moves that the state has not seen, one after the other."""
         for move in moves[state.measurements.num_moves :]:
-            touched, new = state.measurements.absorb(move)
-            state.model.include([self.workload.query(i) for i in new])
-            self._update(rng, state, np.array(touched, dtype=np.int64))
+            touched, new = state.measurements.absorb(state.model.reachable(self.workload, move))
+            state.model.extend(self.workload, new)
+            if touched:
+                self._update(rng, state, np.array(touched, dtype=np.int64))
             # Once a round: what is played is the coefficients' exact distribution, whatever the steps rounded.
             state.model.rebuild()
             if state.summed is not None:
@@ -94,11 +97,9 @@ class MultiplicativeWeights:
                 state.num_summed += 1
         return state
 
-    def play(self, state: Weighted) -> Histogram:
-        """The last distribution, or the mean of all of them but the first, uniform one."""
-        if state.summed is None or state.num_summed == 0:
-            return state.model.histogram()
-        return Histogram((state.summed / state.summed.sum()).reshape(state.model.shape))
+    def play(self, state: Weighted) -> Distribution:
+        """The last distribution, or the mean of all of them but the first."""
+        return state.model.distribution(None if state.num_summed == 0 else state.summed)
 
     def _update(self, rng: np.random.Generator, state: Weighted, newest: IntArray) -> None:
         model, targets = state.model, np.clip(state.measurements.targets, 0.0, 1.0)
@@ -112,7 +113,11 @@ class MultiplicativeWeights:
         _reweigh(newest, targets, model.weights, model.total, model.coefficients, *model.regions)
         if self.replay == "cycles":
             order = np.arange(model.num_queries)
-            for _ in range(self._num_cycles(state.measurements, len(newest))):
+            if isinstance(model, TiltedRows):
+                num_cycles = self._num_cycles_on_rows(model, state.measurements, len(newest))
+            else:
+                num_cycles = self._num_cycles(state.measurements, len(newest))
+            for _ in range(num_cycles):
                 _reweigh(order, targets, model.weights, model.total, model.coefficients, *model.regions)
         if self.replay == "threshold":
             late = np.flatnonzero(np.abs(targets - model.answers()) >= errors[newest].max() / 2)
@@ -132,6 +137,22 @@ class MultiplicativeWeights:
         share = math.sqrt(num_newest / len(measurements.targets))
         deserved = 0.5 / max(float(np.median(measurements.stddevs)), 0.5 / MAX_CYCLES)
         return max(MIN_CYCLES, math.ceil(deserved * share))
+
+    def _num_cycles_on_rows(self, model: TiltedRows, measurements: Measurements, num_newest: int) -> int:
+        """The same for public rows, which know the answers already as well as a sample of N records does.
+
+        A query that stays off by e is tilted by e / (N stddev²) in the soft fit of `entropy_projection`: P = 2 / (N
+        stddev²) passes do as much. A round that adds a share s makes s P of them, the update on the newest included,
+        which may be all that noise deserves.
+        """
+        if self.num_cycles is not None:
+            return self.num_cycles
+        share = num_newest / len(measurements.targets)
+        num_trusted = trusted_rows(model.public, model.start_answers(), measurements)
+        # As many passes as on the whole domain at most, however few rows are trusted.
+        least = max(float(np.median(measurements.stddevs)), 0.5 / MAX_CYCLES)
+        deserved = min(0.5 / least, 2 / (num_trusted * least**2))
+        return math.ceil(deserved * share) - 1
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

@@ -4,39 +4,99 @@ The model is D ∝ exp(Σ λ_i q_i) with λ minimising
 
     log Σ_x exp(Σ_i λ_i (q_i(x) - m_i))  +  Σ_i b_i λ_i² / 2,
 
-the dual of: minimise KL(D || uniform) + Σ_i (q_i(D) - m_i)² / (2 b_i). One evaluation costs a few passes over the
-domain however many queries are measured, because queries on the same columns share one tensor, and tensors share
-their sums (`MarginalTree`).
+the dual of: minimise KL(D || start) + Σ_i (q_i(D) - m_i)² / (2 b_i), where D ∝ start · exp(Σ λ_i q_i). `SoftDual` is
+that problem whatever the records are; here they are all cells of the domain and the start is uniform. One evaluation
+then costs a few passes over the domain however many queries are measured, because queries on the same columns share one
+tensor, and tensors share their sums (`MarginalTree`).
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 from scipy import sparse
 
-from equipoise.core import FloatArray, IntArray
+from equipoise.core import Distribution, FloatArray, IntArray, Move
 from equipoise.data.distributions import Histogram
 from equipoise.data_players.marginal_tree import Columns, MarginalTree
 from equipoise.data_players.quasi_newton import minimise
 from equipoise.queries.query import Query
+from equipoise.queries.workload import Workload
 
-__all__ = ["NoiseAware"]
+__all__ = ["NoiseAware", "SoftDual"]
 
 
-class NoiseAware:
-    """A log-linear model by marginals. Its methods change it in place.
+class SoftDual(ABC):
+    """A log-linear model fitted through its dual. Its methods change it in place.
 
     Attributes:
-        shape: Number of values of each column.
         coefficients: λ, one a query, in the order in which the queries came.
     """
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.shape = shape
+    def __init__(self) -> None:
         self.coefficients: FloatArray = np.zeros(0)
+
+    @abstractmethod
+    def extend(self, workload: Workload, ids: Sequence[int]) -> None:
+        """Add queries of a workload, with coefficient 0: the distribution stays as it is."""
+
+    @abstractmethod
+    def distribution(self) -> Distribution:
+        """The distribution."""
+
+    @abstractmethod
+    def _distribution(self, coefficients: FloatArray) -> tuple[FloatArray, float]:
+        """Probabilities of all records, and the logarithm of their total before normalising."""
+
+    @abstractmethod
+    def _answers(self, probabilities: FloatArray) -> FloatArray:
+        """Answers to all queries."""
+
+    def reachable(self, workload: Workload, move: Move) -> Move:
+        """The part of a move whose queries a tilt can change."""
+        return move
+
+    def answers(self) -> FloatArray:
+        """The distribution's answers to all its queries."""
+        return self._answers(self._distribution(self.coefficients)[0])
+
+    def start_answers(self) -> FloatArray:
+        """The answers of the distribution before any tilt."""
+        return self._answers(self._distribution(np.zeros_like(self.coefficients))[0])
+
+    def fit(self, targets: FloatArray, variance: FloatArray, *, tolerance: float, max_evaluations: int) -> None:
+        """Move the coefficients to the minimum, from where they are."""
+
+        def dual(coefficients: FloatArray) -> tuple[float, FloatArray]:
+            probabilities, log_total = self._distribution(coefficients)
+            penalty = variance * coefficients
+            gradient = self._answers(probabilities) - targets + penalty
+            return log_total + float(np.sum(coefficients * (penalty / 2 - targets))), gradient
+
+        # Along one coordinate the curvature is q(1 - q) + b; the target stands in for q, and is as good as its noise.
+        curvature = np.clip(targets, self.start_answers(), 1.0) + variance
+        self.coefficients = minimise(
+            dual,
+            self.coefficients,
+            inverse_curvature=1.0 / curvature,
+            tolerance=tolerance,
+            max_evaluations=max_evaluations,
+        )
+
+
+class NoiseAware(SoftDual):
+    """A soft fit over all cells of a domain, by marginals.
+
+    Attributes:
+        shape: Number of values of each column.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        super().__init__()
+        self.shape = shape
         self._tree = MarginalTree(shape, ())
         self._positions: dict[Columns, list[int]] = {}
         self._cells: dict[Columns, list[IntArray]] = {}
@@ -52,32 +112,12 @@ class NoiseAware:
         self.coefficients = np.concatenate([self.coefficients, np.zeros(len(queries))])
         self._tree = MarginalTree(self.shape, self._positions)
 
-    def fit(self, targets: FloatArray, variance: FloatArray, *, tolerance: float, max_evaluations: int) -> None:
-        """Move the coefficients to the minimum, from where they are."""
+    def extend(self, workload: Workload, ids: Sequence[int]) -> None:
+        """See `SoftDual.extend`."""
+        self.include([workload.query(i) for i in ids])
 
-        def dual(coefficients: FloatArray) -> tuple[float, FloatArray]:
-            probabilities, log_total = self._distribution(coefficients)
-            penalty = variance * coefficients
-            gradient = self._answers(probabilities) - targets + penalty
-            return log_total + float(np.sum(coefficients * (penalty / 2 - targets))), gradient
-
-        # Along one coordinate the curvature is q(1 - q) + b; the target stands in for q, and is as good as its noise.
-        uniform = self._answers(np.full(math.prod(self.shape), 1.0 / math.prod(self.shape)))
-        curvature = np.clip(targets, uniform, 1.0) + variance
-        self.coefficients = minimise(
-            dual,
-            self.coefficients,
-            inverse_curvature=1.0 / curvature,
-            tolerance=tolerance,
-            max_evaluations=max_evaluations,
-        )
-
-    def answers(self) -> FloatArray:
-        """The distribution's answers to all its queries."""
-        return self._answers(self._distribution(self.coefficients)[0])
-
-    def histogram(self) -> Histogram:
-        """The distribution."""
+    def distribution(self) -> Histogram:
+        """See `SoftDual.distribution`."""
         return Histogram(self._distribution(self.coefficients)[0].reshape(self.shape))
 
     def _distribution(self, coefficients: FloatArray) -> tuple[FloatArray, float]:

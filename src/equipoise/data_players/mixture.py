@@ -1,0 +1,143 @@
+"""A mixture of products of categorical distributions, fitted to noisy marginals: the data player of `mixture`.
+
+The model is D = (1/K) Σ_k Π_c P_kc: K components, each with independent columns. It is fitted to everything measured
+by minimising Σ (answer - noisy share)² / variance. Given the other columns the answers are linear in one column's
+factors, so each column's update is a convex quadratic problem on simplices (`mixture_block`); sweeps over the columns
+with momentum do the rest (`mixture_fit`). Memory and time grow with the measured cells and with K, not with the domain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from equipoise.core import FloatArray, Move
+from equipoise.data.distributions import MixtureOfProducts
+from equipoise.data_players.mixture_block import Columns, Measured
+from equipoise.data_players.mixture_fit import Fit, best_num_sweeps, starting_tables
+from equipoise.data_players.mixture_targets import Targets
+from equipoise.errors import SettingError
+from equipoise.queries.workload import Workload
+
+__all__ = ["Mixed", "Mixture", "Objective", "memory_bytes"]
+
+Objective = Literal["both", "max", "mean"]
+
+BEYOND: dict[Objective, float] = {"mean": 1.0, "both": 1.3, "max": 1.7}
+"""Sweeps relative to the best for squared error. On all tables tried the mean error is least at about that many or a
+few less; then it grows slowly while the largest error still falls, by the most during the next third."""
+
+MAX_SWEEPS = 150
+"""Sweeps of the pilot fit at most, to bound the time: precise measurements of large tables could use more."""
+
+GO_ON = 0.25
+"""Sweeps of a later round, relative to the first: it starts from a fitted mixture."""
+
+
+def memory_bytes(sizes: Sequence[int], column_sets: Sequence[tuple[int, ...]], num_components: int) -> int:
+    """Memory that the player needs at most for measurements of these marginals.
+
+    Each cell is kept with its precision, once in double precision and, in single, once for each of its columns. A
+    component has about four values of a column with a probability, so up to 4^(w-1) entries in a marginal of w columns.
+
+    Example:
+        >>> memory_bytes((10, 20), [(0, 1)], num_components=100) / 2**10
+        65.62...
+    """
+    num_cells = [math.prod(sizes[c] for c in columns) for columns in column_sets]
+    stored = sum(cells * (2 * 8 + 2 * 4 * len(columns)) for cells, columns in zip(num_cells, column_sets, strict=True))
+    of_column = [0] * len(sizes)
+    for cells, columns in zip(num_cells, column_sets, strict=True):
+        entries = num_components * min(cells, 4 ** (len(columns) - 1))
+        for column in columns:
+            of_column[column] += 4 * cells + 8 * entries
+    return stored + max(of_column, default=0) + num_components * sum(sizes) * 4 * 8
+
+
+@dataclass
+class Mixed:
+    """The player's state. `step` changes it in place and returns it: hand a state to one game only.
+
+    Attributes:
+        tables: For each column, the distributions of its values in the components.
+        targets: What was measured.
+        num_sweeps: Sweeps of the first fit; 0 before it.
+    """
+
+    tables: list[FloatArray]
+    targets: Targets
+    num_sweeps: int = 0
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Plays a mixture of products fitted to all measurements so far.
+
+    Attributes:
+        workload: The queries that moves refer to: cells of marginals.
+        num_rows: n; moves carry counts out of n.
+        num_components: K.
+        num_sweeps: Sweeps over the columns in the first round; later rounds make a quarter of them. None: as many as a
+            pilot fit says (`best_num_sweeps`), times what the objective asks for.
+        objective: Whether the mean or the largest error of the answers matters more: the fit stops when it begins to
+            follow the noise ("mean"), well after ("max"), or in between ("both").
+    """
+
+    workload: Workload
+    num_rows: int
+    num_components: int = 1000
+    num_sweeps: int | None = None
+    objective: Objective = "both"
+
+    def __post_init__(self) -> None:
+        if self.num_components < 1 or self.num_rows < 1:
+            raise SettingError("num_components and num_rows must be at least 1")
+        if self.num_sweeps is not None and self.num_sweeps < 1:
+            raise SettingError("num_sweeps must be at least 1; leave it out to have it worked out")
+        if self.objective not in get_args(Objective):
+            raise SettingError(f"the objective must be one of {', '.join(get_args(Objective))}")
+
+    def init(self, rng: np.random.Generator) -> Mixed:
+        """The uniform distribution."""
+        tables = [np.full((1, size), 1.0 / size) for size in self.workload.domain.sizes]
+        return Mixed(tables, Targets(self.workload, self.num_rows))
+
+    def step(self, rng: np.random.Generator, state: Mixed, moves: Sequence[Move]) -> Mixed:
+        """Take in the moves that the state has not seen, then fit, starting from what was played."""
+        targets = state.targets
+        if len(moves) == targets.num_moves:
+            return state
+        for move in moves[targets.num_moves :]:
+            targets.absorb(move)
+        measured = {c: Measured(targets.shares(c), precisions) for c, precisions in targets.precisions.items()}
+        if state.num_sweeps == 0:
+            one_ways = [targets.one_way(column) for column in range(len(state.tables))]
+            state.num_sweeps = self._num_sweeps(rng, measured, one_ways)
+            state.tables = starting_tables(rng, one_ways, self.num_components)
+            num_sweeps = state.num_sweeps
+        else:
+            num_sweeps = math.ceil(GO_ON * state.num_sweeps)
+        fit = Fit(measured, state.tables)
+        for _ in range(num_sweeps):
+            fit.sweep(rng)
+        state.tables = [table.astype(np.float64) for table in fit.factors.tables]
+        return state
+
+    def _num_sweeps(
+        self, rng: np.random.Generator, measured: Mapping[Columns, Measured], one_ways: Sequence[FloatArray]
+    ) -> int:
+        if self.num_sweeps is not None:
+            return self.num_sweeps
+        # Half the components overfit at about the same sweep, in half the time.
+        tables = starting_tables(rng, one_ways, max(1, self.num_components // 2))
+        return math.ceil(BEYOND[self.objective] * best_num_sweeps(rng, measured, tables, MAX_SWEEPS))
+
+    def play(self, state: Mixed) -> MixtureOfProducts:
+        """The fitted mixture."""
+        factors = tuple(table / table.sum(axis=1, keepdims=True) for table in state.tables)
+        num_components = len(factors[0])
+        return MixtureOfProducts(factors, np.full(num_components, 1.0 / num_components))

@@ -1,0 +1,172 @@
+"""Relaxed rows: the data player of RAP and RAP-softmax.
+
+A table of `num_relaxed` rows in one-hot form, with real numbers in place of 0 and 1; a query's answer is the mean over
+rows of the product of its entries. After each move the table is fitted to everything measured so far: Adam on
+Σ (m_i - q_i)² (liu2021iterative, appendix B.2, arXiv v2), weighted by inverse variance where the noise differs.
+Three relaxations:
+
+- "clip": entries in [-1, 1]. A row need not be a distribution of each column, so answers of a marginal need not sum to
+  1, and may be negative: they are what the game is played with (`RelaxedRows`), not something that rows can have. For
+  sampling each column of a row is clipped to [0, 1] and normalised.
+- "sparsemax": after each step every column of a row is moved to the nearest distribution.
+- "softmax": entries are the softmax of free numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.core import Codes, FloatArray, Move
+from equipoise.data.distributions import MixtureOfProducts
+from equipoise.data_players.measurements import Measurements
+from equipoise.queries.workload import Workload
+
+if TYPE_CHECKING:
+    from equipoise.data_players.jax_marginals import MeasuredQueries
+    from equipoise.data_players.jax_relaxation import Fit
+
+__all__ = ["RelaxedPlayer", "RelaxedRows", "memory_bytes"]
+
+PATIENCE = 50
+"""A round's fit ends when this many steps have not lowered the loss by LEAST_GAIN."""
+LEAST_GAIN = 0.05
+"""A fraction of the loss."""
+
+
+@dataclass(frozen=True, eq=False)
+class RelaxedRows:
+    """Rows whose entries are any numbers: answers as RAP defines them, sampling from the normalised rows.
+
+    Attributes:
+        factors: One array of shape (num_relaxed, size) a column.
+    """
+
+    factors: tuple[FloatArray, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of values of each column."""
+        return tuple(factor.shape[1] for factor in self.factors)
+
+    def marginal(self, columns: tuple[int, ...]) -> FloatArray:
+        """Relaxed answers of the cells of a marginal; possibly negative, and of any sum."""
+        return self._mixture(self.factors).marginal(columns)
+
+    def sample(self, rng: np.random.Generator, num_rows: int) -> Codes:
+        """Rows of the normalised distribution."""
+        return self.normalised().sample(rng, num_rows)
+
+    def normalised(self) -> MixtureOfProducts:
+        """The nearest thing to a distribution: entries clipped to [0, 1], each column of a row scaled to sum 1.
+
+        A column of a row without positive entries becomes uniform.
+        """
+        clipped = [np.clip(factor, 0.0, 1.0) for factor in self.factors]
+        sums = [factor.sum(axis=1, keepdims=True) for factor in clipped]
+        pairs = zip(clipped, sums, strict=True)
+        return self._mixture(tuple(np.where(s > 0, f / np.where(s > 0, s, 1.0), 1.0 / f.shape[1]) for f, s in pairs))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The relaxed entries as named arrays."""
+        factors = {f"factor_{column}": factor for column, factor in enumerate(self.factors)}
+        return {"kind": np.array("relaxed")} | factors
+
+    def _mixture(self, factors: tuple[FloatArray, ...]) -> MixtureOfProducts:
+        return MixtureOfProducts(factors, np.full(len(factors[0]), 1.0 / len(factors[0])))
+
+
+@dataclass
+class Fitted:
+    """The player's state. `step` changes it in place and returns it: hand a state to one game only."""
+
+    fit: Fit
+    measurements: Measurements
+    queries: MeasuredQueries
+
+
+@dataclass(frozen=True)
+class RelaxedPlayer:
+    """Plays relaxed rows fitted to all measurements so far.
+
+    Attributes:
+        workload: The queries that moves refer to.
+        num_rows: n; moves carry counts out of n.
+        num_rounds: Rounds of the game.
+        relaxation: See the module's docstring.
+        output: What is played after the last round with "clip": a distribution, or the relaxed rows themselves.
+        num_relaxed: Rows of the relaxed table.
+        learning_rate: Of Adam.
+        max_steps: Steps of Adam a round at most.
+    """
+
+    workload: Workload
+    num_rows: int
+    num_rounds: int
+    relaxation: Literal["clip", "sparsemax", "softmax"]
+    output: Literal["normalised", "relaxed"] = "normalised"
+    num_relaxed: int = 1000
+    learning_rate: float = 0.1
+    max_steps: int = 1000
+
+    def init(self, rng: np.random.Generator) -> Fitted:
+        """A random table."""
+        from equipoise.data_players import jax_marginals, jax_relaxation
+
+        sizes = self.workload.domain.sizes
+        fit = jax_relaxation.start(rng, self.num_relaxed, sizes=sizes, relaxation=self.relaxation)
+        queries = jax_marginals.MeasuredQueries(self.workload, self.num_relaxed)
+        return Fitted(fit, Measurements(self.num_rows), queries)
+
+    def step(self, rng: np.random.Generator, state: Fitted, moves: Sequence[Move]) -> Fitted:
+        """Take in the moves that the state has not seen, one after the other."""
+        for move in moves[state.measurements.num_moves :]:
+            _, new = state.measurements.absorb(move)
+            state.queries.include(new)
+            self._fit(state)
+        return state
+
+    def play(self, state: Fitted) -> MixtureOfProducts | RelaxedRows:
+        """The fitted table."""
+        from equipoise.data_players import jax_relaxation
+
+        sizes = self.workload.domain.sizes
+        values = jax_relaxation.relax(state.fit.matrix, sizes=sizes, relaxation=self.relaxation)
+        parts = np.split(np.asarray(values, dtype=np.float64), np.cumsum(sizes)[:-1])
+        rows = RelaxedRows(tuple(np.ascontiguousarray(part.T) for part in parts))
+        over = state.measurements.num_moves >= self.num_rounds
+        # Float32 sums differ from 1 in the eighth digit: normalising is for them, too.
+        relaxed = self.relaxation == "clip" and not (over and self.output == "normalised")
+        return rows if relaxed else rows.normalised()
+
+    def _fit(self, state: Fitted) -> None:
+        from equipoise.data_players import jax_relaxation
+
+        sizes, targets, stddevs = self.workload.domain.sizes, state.measurements.targets, state.measurements.stddevs
+        least = max(float(stddevs.min()), 1e-9)
+        weights = (least / np.maximum(stddevs, least)) ** 2
+        best, since = np.inf, 0
+        for _ in range(self.max_steps):
+            values = jax_relaxation.relax(state.fit.matrix, sizes=sizes, relaxation=self.relaxation)
+            errors = state.queries.answers(values) - targets
+            loss = float(np.sum(weights * errors**2))
+            since += 1
+            if loss < (1 - LEAST_GAIN) * best:
+                best, since = loss, 0
+            if since > PATIENCE or loss == 0.0:
+                return
+            gradient = state.queries.gradient(values, 2 * weights * errors)
+            state.fit = jax_relaxation.descend(
+                state.fit, gradient, self.learning_rate, sizes=sizes, relaxation=self.relaxation
+            )
+
+
+def memory_bytes(workload: Workload, num_relaxed: int) -> int:
+    """Memory that the player needs: the table with gradient and optimiser, and what a marginal takes."""
+    widest: int = max(2 ** len(g.columns) * math.prod(sorted(g.shape)[:-1]) for g in workload.groups)
+    return 4 * num_relaxed * (8 * workload.domain.num_values + 3 * widest) + 16 * workload.num_queries

@@ -1,0 +1,163 @@
+import itertools
+
+import numpy as np
+import pytest
+from tests.unit.data_players.games import DOMAIN, SHAPE, all_pairs, masked, move, truth
+
+from equipoise.core import Move
+from equipoise.data.distributions import MixtureOfProducts
+from equipoise.data_players.mixture import Mixture, memory_bytes
+from equipoise.errors import SettingError
+from equipoise.queries.workload import Group, Workload
+
+NUM_ROWS = 1_000_000
+
+
+def counts(workload, table) -> np.ndarray:
+    parts = []
+    for group in workload.groups:
+        others = tuple(c for c in range(len(SHAPE)) if c not in group.columns)
+        parts.append(group.answers(table.sum(axis=others)))
+    return np.rint(NUM_ROWS * np.concatenate(parts)).astype(np.int64)
+
+
+def fitted(workload, moves, seed=0, **options):
+    player = Mixture(workload, NUM_ROWS, **{"num_components": 60, "num_sweeps": 60} | options)
+    rng = np.random.default_rng(seed)
+    state = player.step(rng, player.init(rng), moves)
+    return player, state, player.play(state)
+
+
+def test_plays_uniform_before_the_first_move():
+    player = Mixture(all_pairs(), NUM_ROWS)
+    played = player.play(player.init(np.random.default_rng(0)))
+    np.testing.assert_allclose(played.marginal((0, 2)), np.full((2, 4), 1 / 8))
+
+
+def test_learns_exact_pairs():
+    workload = all_pairs()
+    answers = counts(workload, truth())
+    _, _, played = fitted(workload, [move(np.arange(workload.num_queries), answers)], num_sweeps=300)
+    assert isinstance(played, MixtureOfProducts)
+    assert np.abs(workload.on(played) - answers / NUM_ROWS).max() < 2e-3
+
+
+def test_plays_probabilities():
+    workload = all_pairs()
+    noisy = counts(workload, truth()) + np.random.default_rng(1).integers(-50_000, 50_000, workload.num_queries)
+    _, _, played = fitted(workload, [move(np.arange(workload.num_queries), noisy, 50_000.0)])
+    for factor in played.factors:
+        assert factor.min() >= 0.0
+        np.testing.assert_allclose(factor.sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_fits_closer_than_the_noise():
+    """Consistency and nonnegativity remove noise: the fit's squared error is below that of the measurements.
+
+    The measured error has 62 degrees of freedom, the fit's at most 47 (the domain's cells less one); seeds are fixed.
+    """
+    workload = all_pairs()
+    answers = counts(workload, truth())
+    noise = np.rint(np.random.default_rng(2).normal(0.0, 20_000.0, len(answers))).astype(np.int64)
+    _, _, played = fitted(workload, [move(np.arange(workload.num_queries), answers + noise, 20_000.0)])
+    left = workload.on(played) - answers / NUM_ROWS
+    assert np.sum(left**2) < 0.8 * np.sum((noise / NUM_ROWS) ** 2)
+
+
+def test_precise_measurements_count_more():
+    workload = Workload(DOMAIN, (Group((0,), (2,)), Group((0, 1), (2, 3))))
+    first = move([0, 1], [300_000, 700_000], 100.0)
+    second = move(np.arange(2, 8), np.full(6, NUM_ROWS // 6), 100_000.0)
+    _, _, played = fitted(workload, [first, second])
+    np.testing.assert_allclose(played.marginal((0,)), [0.3, 0.7], atol=1e-3)
+    _, _, played = fitted(workload, [first._replace(stddev=1e6), second._replace(stddev=np.full(6, 100.0))])
+    np.testing.assert_allclose(played.marginal((0,)), [0.5, 0.5], atol=1e-3)
+
+
+def test_a_repeated_measurement_is_one_with_the_combined_noise():
+    workload = all_pairs()
+    ids = np.arange(workload.num_queries)
+    answers = counts(workload, truth())
+    twice = [move(ids, answers - 600, 1000.0), move(ids, answers + 600, 1000.0)]
+    once = [move(ids, answers, 1000.0 / np.sqrt(2))]
+    np.testing.assert_allclose(
+        workload.on(fitted(workload, twice)[2]), workload.on(fitted(workload, once)[2]), atol=1e-4
+    )
+
+
+def test_learns_single_cells():
+    workload = all_pairs()
+    answers = counts(workload, truth())
+    moves = [move(i, answers[i]) for i in (3, 11, 40)]
+    _, _, played = fitted(workload, moves)
+    np.testing.assert_allclose(workload.on(played)[[3, 11, 40]], answers[[3, 11, 40]] / NUM_ROWS, atol=1e-3)
+
+
+def test_goes_on_from_what_it_played():
+    workload = all_pairs()
+    ids = np.arange(workload.num_queries)
+    moves = [move(ids, counts(workload, truth()), 1000.0)]
+    player, state, played = fitted(workload, moves, num_sweeps=3)
+    before = np.abs(workload.on(played) - counts(workload, truth()) / NUM_ROWS).max()
+    for _ in range(10):
+        moves.append(moves[0])
+        state = player.step(np.random.default_rng(3), state, moves)
+    after = np.abs(workload.on(player.play(state)) - counts(workload, truth()) / NUM_ROWS).max()
+    assert after < before / 2
+    assert state.targets.num_moves == 11
+
+
+def test_same_seed_same_mixture():
+    workload = all_pairs()
+    moves = [move(np.arange(workload.num_queries), counts(workload, truth()), 1000.0)]
+    first, second, other = (fitted(workload, moves, seed)[2] for seed in (5, 5, 6))
+    assert all(np.array_equal(a, b) for a, b in zip(first.factors, second.factors, strict=True))
+    assert not all(np.array_equal(a, b) for a, b in zip(first.factors, other.factors, strict=True))
+
+
+def test_an_unmeasured_column_stays_uniform_and_independent():
+    workload = Workload(DOMAIN, (Group((0, 1), (2, 3)), Group((3,), (2,))))
+    answers = counts(workload, truth())[:6]
+    _, _, played = fitted(workload, [move(np.arange(6), answers, 10.0)])
+    expected = np.multiply.outer(played.marginal((0, 1)), [0.5, 0.5])
+    np.testing.assert_allclose(played.marginal((0, 1, 3)), expected, atol=0.05)
+    np.testing.assert_allclose(played.marginal((3,)), [0.5, 0.5], atol=0.01)
+
+
+def test_a_column_of_one_value_is_no_obstacle():
+    from equipoise.data.domain import Domain
+
+    workload = Workload(Domain(("a", "b"), (1, 3)), (Group((0, 1), (1, 3)),))
+    _, _, played = fitted(workload, [move(np.arange(3), [200_000, 300_000, 500_000])])
+    np.testing.assert_allclose(played.marginal((0, 1)), [[0.2, 0.3, 0.5]], atol=1e-3)
+
+
+def test_masks_that_accept_one_cell_are_cells():
+    workload = masked()
+    # The second group's masks pick one value of d each; the first group's fourth query accepts nothing.
+    _, state, played = fitted(workload, [move([4, 5], [250_000, 750_000])])
+    np.testing.assert_allclose(played.marginal((3,)), [0.25, 0.75], atol=1e-3)
+    assert set(state.targets.precisions) == {(3,)}
+
+
+@pytest.mark.parametrize("query_id", [0, 1, 2, 3])
+def test_masks_that_accept_several_values_are_refused(query_id):
+    with pytest.raises(SettingError, match="whole marginal"):
+        fitted(masked(), [move(query_id, 100)])
+
+
+def test_moves_without_values_are_refused():
+    with pytest.raises(ValueError, match="measured answers"):
+        fitted(all_pairs(), [Move(np.array([0]), np.array([1]), None, 0.0)])
+
+
+def test_settings_out_of_range_are_refused():
+    with pytest.raises(SettingError, match="num_components"):
+        Mixture(all_pairs(), NUM_ROWS, num_components=0)
+
+
+def test_memory_grows_with_cells_and_components():
+    pairs = list(itertools.combinations(range(4), 2))
+    assert (
+        memory_bytes(SHAPE, pairs, 100) < memory_bytes(SHAPE, pairs, 200) < memory_bytes((20, 30, 40, 20), pairs, 200)
+    )
