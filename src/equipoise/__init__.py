@@ -104,7 +104,7 @@ def release(
     epsilon: float,
     workload: Any = "3-way",
     delta: float | None = None,
-    method: str = "pep",
+    method: str = "auto",
     options: Mapping[str, Any] | None = None,
     pure: bool = False,
     seed: int | None = None,

@@ -80,7 +80,7 @@ class Request:
     epsilon: float
     workload: Any = "3-way"
     delta: float | None = None
-    method: str = "pep"
+    method: str = "auto"
     options: Mapping[str, Any] = field(default_factory=dict)
     pure: bool = False
     num_rows: int | None = None

@@ -1,4 +1,4 @@
-"""Releases at once on one ledger: real processes, SQLite and PostgreSQL; together they never spend more than it holds."""
+"""Releases at once on one ledger: real processes, SQLite and PostgreSQL; they never spend more than it holds."""
 
 from __future__ import annotations
 

@@ -9,7 +9,10 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from equipoise.algorithms.algorithm import Algorithm, Forecast, Plan, Players, Setting
+from equipoise.algorithms.auto import Auto
 from equipoise.algorithms.gem import Gem
+from equipoise.algorithms.hdmm import Hdmm
+from equipoise.algorithms.mixture import Mixture
 from equipoise.algorithms.mwem import Mwem
 from equipoise.algorithms.pep import Pep
 from equipoise.algorithms.pep_pub import PepPub
@@ -20,7 +23,7 @@ from equipoise.errors import SettingError
 
 __all__ = ["ALGORITHMS", "Algorithm", "Forecast", "Plan", "Players", "Setting", "create"]
 
-ALGORITHMS: tuple[type[Any], ...] = (Mwem, Pep, PmwPub, PepPub, Gem, Rap, RapSoftmax)
+ALGORITHMS: tuple[type[Any], ...] = (Auto, Mixture, Pep, Mwem, Gem, Rap, RapSoftmax, Hdmm, PmwPub, PepPub)
 """Every algorithm, in the order in which `equipoise methods` shows them."""
 
 

@@ -14,9 +14,9 @@ Differences from the paper: there is none to differ from.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from equipoise.algorithms.algorithm import Plan, Players, Setting
+from equipoise.algorithms.algorithm import Algorithm, Plan, Players, Setting
 from equipoise.algorithms.mixture import Mixture
 from equipoise.algorithms.pep import Pep
 
@@ -44,10 +44,9 @@ class Auto:
     def players(self, setting: Setting, plan: Plan) -> Players:
         """See `Algorithm.players`."""
         method, _ = self._choose(setting)
-        players: Players = method.players(setting, plan)
-        return players
+        return method.players(setting, plan)
 
-    def _choose(self, setting: Setting) -> tuple[Any, str]:
+    def _choose(self, setting: Setting) -> tuple[Algorithm, str]:
         if setting.epsilon is not None:
             return Pep(), "the budget is pure, which mixture does not offer"
         if any(group.masks is not None for group in setting.workload.groups):

@@ -44,7 +44,6 @@ class Static:
     Attributes:
         asked: The workload, followed by the other marginals that are measured.
         stddevs: For each group of `asked`, its noise in counts; None: not measured.
-        rho: For each group, what it costs one record.
     """
 
     asked: Workload
@@ -82,8 +81,11 @@ class Static:
         rmse = predicted_rmse(sizes, sets, self.precisions)
         worst = math.sqrt(float(predicted_variances(sizes, sets, self.precisions).max()))
         reach = worst * math.sqrt(2 * math.log(2 * setting.workload.num_queries / 0.05))
-        bound = reach / setting.num_rows if np.isfinite(reach) else None
-        return Forecast(rmse / setting.num_rows if np.isfinite(rmse) else math.inf, 0.0, bound)
+        if np.isfinite(reach):
+            return Forecast(rmse / setting.num_rows, 0.0, reach / setting.num_rows)
+        # Not all of the workload is measured: the model fills in what no unbiased answer can be given for.
+        noise = max(stddev for stddev in self.stddevs if stddev is not None)
+        return Forecast(noise / setting.num_rows, 0.0, None)
 
     def evidence(self) -> SelectionEvidence:
         """What the error bars need to know: nothing was selected."""

@@ -25,6 +25,7 @@ __all__ = [
     "LedgerUrl",
     "Memory",
     "Method",
+    "Objective",
     "Options",
     "Public",
     "Pure",
@@ -99,6 +100,14 @@ Options = Annotated[
         "--option", metavar="NAME=VALUE", help="An option of the method; may be repeated.", rich_help_panel=WORK
     ),
 ]
+Objective = Annotated[
+    str | None,
+    typer.Option(
+        metavar="max|mean|both",
+        help="Which error matters most, for methods that can choose (auto, mixture, hdmm).",
+        rich_help_panel=WORK,
+    ),
+]
 Memory = Annotated[str, typer.Option(metavar="SIZE", help="Memory that the game may use.", rich_help_panel=WORK)]
 
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
@@ -161,10 +170,19 @@ def open_public(file: Path | None, table: Table) -> Table | None:
     return None if file is None else read_public(file, table.schema)
 
 
-def request(table: Table, *, workload: str | None, memory: str, options: Sequence[str] | None, **rest: Any) -> Request:
+def request(
+    table: Table,
+    *,
+    workload: str | None,
+    memory: str,
+    options: Sequence[str] | None,
+    objective: str | None,
+    **rest: Any,
+) -> Request:
     """What the user asks for, with the texts of the command line understood."""
     from equipoise.pipeline import Request
 
     if workload is None:
         workload = f"{min(3, len(table.schema.columns))}-way"
-    return Request(table, workload=workload, memory_limit=parse_bytes(memory), options=parse_options(options), **rest)
+    chosen = parse_options(options) | ({} if objective is None else {"objective": objective})
+    return Request(table, workload=workload, memory_limit=parse_bytes(memory), options=chosen, **rest)

@@ -35,7 +35,8 @@ def plan(
     pure: options.Pure = False,
     ledger: options.LedgerUrl = None,
     workload: options.Workload = None,
-    method: options.Method = "pep",
+    method: options.Method = "auto",
+    objective: options.Objective = None,
     option: options.Options = None,
     memory: options.Memory = "4GB",
     json: Json = False,
@@ -59,6 +60,7 @@ def plan(
             workload=workload,
             method=method,
             options=option,
+            objective=objective,
             memory=memory,
             accept_inferred=True,
         )

@@ -37,7 +37,8 @@ def release(
     pure: options.Pure = False,
     ledger: options.LedgerUrl = None,
     workload: options.Workload = None,
-    method: options.Method = "pep",
+    method: options.Method = "auto",
+    objective: options.Objective = None,
     option: options.Options = None,
     memory: options.Memory = "4GB",
     threads: Annotated[
@@ -75,6 +76,7 @@ def release(
             workload=workload,
             method=method,
             options=option,
+            objective=objective,
             memory=memory,
             accept_inferred=accept_inferred,
             threads=threads,
