@@ -20,9 +20,10 @@ Differences from the paper:
   2. gamma comes from noisy measurements, never from a true error (E-001-5).
   3. The network: noise of length 512 and two hidden layers of 1024, all of which the output layer reads; batch
      normalisation by the batch itself. The paper gives the widths only.
-  4. `mode="practice"`, the default: a round measures a whole marginal (`moves`), and the loss is the squared error in
-     standard deviations until the noise explains what is left. `mode="paper"` is the algorithm above with the
-     paper's parameters: single cells, alpha = 0.67. Post-processing of the moves, both.
+  4. `mode="practice"`, the default: a round measures a whole marginal (`moves`), the loss is the squared error in
+     standard deviations until the noise explains what is left, and the layers have a quarter of the widths.
+     `mode="paper"` is the algorithm above with the paper's parameters: single cells, alpha = 0.67. Post-processing of
+     the moves, both.
 """
 
 from __future__ import annotations
@@ -102,6 +103,7 @@ class Gem:
             num_rows=setting.num_rows,
             num_rounds=num_rounds,
             num_products=self.num_products,
+            widths=(512, 1024, 1024) if paper else (128, 256, 256),
             loss="absolute" if paper else "squared",
             learning_rate=self.learning_rate or (1e-4 if paper else 1e-3),
             max_steps=self.max_steps or (100 if paper else 200),

@@ -46,7 +46,7 @@ class RapSoftmax:
     selection_share: Fraction = Fraction(1, 2)
     num_relaxed: int = 1000
     learning_rate: float = 0.1
-    max_steps: int = 1000
+    max_steps: int = 200
 
     def plan(self, setting: Setting) -> Plan:
         """See `Algorithm.plan`."""

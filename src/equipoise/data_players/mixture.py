@@ -31,6 +31,10 @@ BEYOND: dict[Objective, float] = {"mean": 1.0, "both": 1.3, "max": 1.7}
 """Sweeps relative to the best for squared error. On all tables tried the mean error is least at about that many or a
 few less; then it grows slowly while the largest error still falls, by the most during the next third."""
 
+LEAST: dict[Objective, int] = {"mean": 2, "both": 4, "max": 8}
+"""Sweeps at least. Where noise outweighs all else the pilot cannot tell two sweeps from four, and fewer do not reach
+the largest cells."""
+
 MAX_SWEEPS = 150
 """Sweeps of the pilot fit at most, to bound the time: precise measurements of large tables could use more."""
 
@@ -134,7 +138,8 @@ class Mixture:
             return self.num_sweeps
         # Half the components overfit at about the same sweep, in half the time.
         tables = starting_tables(rng, one_ways, max(1, self.num_components // 2))
-        return math.ceil(BEYOND[self.objective] * best_num_sweeps(rng, measured, tables, MAX_SWEEPS))
+        best = best_num_sweeps(rng, measured, tables, MAX_SWEEPS)
+        return max(LEAST[self.objective], math.ceil(BEYOND[self.objective] * best))
 
     def play(self, state: Mixed) -> MixtureOfProducts:
         """The fitted mixture."""

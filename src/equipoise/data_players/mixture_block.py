@@ -5,20 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core import FloatArray, IntArray
 from equipoise.data_players import mixture_kernels as kernels
 
-__all__ = ["Block", "Columns", "Factors", "Measured", "Singles"]
+__all__ = ["Block", "Columns", "Factors", "Measured", "Run", "Singles"]
 
 Columns = tuple[int, ...]
 Singles = NDArray[np.float32]
 """Single precision: measured shares are noisy to 1e-5 at best, and half the memory is twice the speed."""
+
+
+class Run(Protocol):
+    """Runs a kernel over a range, perhaps in parts at the same time."""
+
+    def __call__(self, kernel: Callable[..., None], work: IntArray, *arguments: object) -> None:
+        """`kernel(begin, end, *arguments)` for parts that make up all items.
+
+        `work` says how much there is to do before each item, and last in all.
+        """
+        ...
 
 
 class Measured(NamedTuple):
@@ -138,7 +148,7 @@ class Block:
             orders=orders,
         )
 
-    def improve(self, factors: Factors, start: Singles, num_steps: int) -> FloatArray:
+    def improve(self, factors: Factors, start: Singles, num_steps: int, run: Run) -> FloatArray:
         """Accelerated proximal steps on this column's factors from `start`, which they replace.
 
         The curvature of the loss in the factors has no negative entry, so the diagonal matrix of its row sums is an
@@ -148,30 +158,40 @@ class Block:
             The loss Σ (answer - share)² / variance at `start`, and the same against the second set of shares, up to a
             constant. Each marginal's part is divided by its number of columns: the sum over blocks counts it once.
         """
-        expanded = kernels.expand(
-            *(self.others, self.strides, self.widths, self.firsts),
-            *(factors.starts, factors.codes, factors.values, factors.counts),
-        )
+        num_components = factors.num_components
+        ends, rows, products = self._expanded(factors, run)
+        by_component = np.arange(num_components + 1)
+        by_marginal = ends[::num_components]
         residual = np.empty_like(self.targets)
         mass = np.empty(len(self.targets), dtype=np.float32)
-        losses = np.empty((len(self.widths), 2))
+        losses = np.empty((len(self.orders), 2))
         slope = np.empty_like(start)
-        curvature = np.empty((len(start), 1), dtype=np.float32)
-        num_chunks = numba.get_num_threads()
+        curvature = np.empty((num_components, 1), dtype=np.float32)
         table, point, momentum, first = factors.tables[self.column], start, 1.0, np.zeros(2)
         for step in range(num_steps):
-            entries = factors.put(self.column, point)
-            kernels.residuals(
-                *expanded, self.firsts, *entries, self.targets, self.precisions, self.apart, residual, mass, losses
+            run(
+                *(kernels.residuals, by_marginal, ends, rows, products, self.firsts, *factors.put(self.column, point)),
+                *(self.targets, self.precisions, self.apart, residual, mass, losses),
             )
             if step == 0:
                 first = (losses / self.orders[:, None]).sum(axis=0)
-                kernels.times(*expanded, len(losses), (mass * self.largest)[:, None], curvature, num_chunks)
-            kernels.times(*expanded, len(losses), residual, slope, num_chunks)
+                run(kernels.times, by_component, ends, rows, products, (mass * self.largest)[:, None], curvature)
+            run(kernels.times, by_component, ends, rows, products, residual, slope)
             improved = np.empty_like(start)
-            kernels.project(point, slope, curvature[:, 0], improved)
+            run(kernels.project, by_component, point, slope, curvature[:, 0], improved)
             larger = (1.0 + math.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
             point = improved + np.float32((momentum - 1.0) / larger) * (improved - table)
             table, momentum = improved, larger
         factors.put(self.column, table)
         return first
+
+    def _expanded(self, factors: Factors, run: Run) -> tuple[IntArray, NDArray[np.int32], Singles]:
+        """S (see `mixture_kernels`)."""
+        ends: IntArray = kernels.ends_of(self.others, self.widths, factors.counts)
+        rows = np.empty(ends[-1], dtype=np.int32)
+        products = np.empty(ends[-1], dtype=np.float32)
+        run(
+            *(kernels.expand, ends[:: factors.num_components], self.others, self.strides, self.widths, self.firsts),
+            *(factors.starts, factors.codes, factors.values, factors.counts, ends, rows, products),
+        )
+        return ends, rows, products

@@ -8,6 +8,7 @@ import numpy as np
 
 from equipoise.core import FloatArray
 from equipoise.data_players.mixture_block import Block, Columns, Factors, Measured, Singles
+from equipoise.data_players.mixture_threads import side_by_side
 
 __all__ = ["Fit", "best_num_sweeps", "starting_tables"]
 
@@ -19,7 +20,8 @@ NUM_STEPS = 3
 """Proximal steps an update: building its matrix costs about one, and more of them fit the block, not the mixture."""
 
 NUM_DRAWS = 8
-"""Values that a component's column starts with. Fewer start faster and further from the product of one-way marginals."""
+"""Values that a component's column starts with. With fewer, sweeps are faster and the start is further from the product
+of one-way marginals, which small budgets cannot afford."""
 
 THINNING = 0.5
 """a of `best_num_sweeps`: the pilot's noise has 1 + a² of the variance, what judges it 1 + 1/a²."""
@@ -67,14 +69,15 @@ class Fit:
     def sweep(self, rng: np.random.Generator) -> tuple[float, float]:
         """Update every column once, in random order; returns the losses of `Block.improve`, seen along the way."""
         losses = np.zeros(2)
-        for column in rng.permutation(len(self._blocks)):
-            block, table = self._blocks[column], self.factors.tables[column]
-            if not len(block.orders):
-                continue
-            earlier = self._earlier[column]
-            start = table if earlier is None else table + np.float32(MOMENTUM) * (table - earlier)
-            self._earlier[column] = table
-            losses += block.improve(self.factors, start, NUM_STEPS)
+        with side_by_side() as run:
+            for column in rng.permutation(len(self._blocks)):
+                block, table = self._blocks[column], self.factors.tables[column]
+                if not len(block.orders):
+                    continue
+                earlier = self._earlier[column]
+                start = table if earlier is None else table + np.float32(MOMENTUM) * (table - earlier)
+                self._earlier[column] = table
+                losses += block.improve(self.factors, start, NUM_STEPS, run)
         if losses[0] > self._last_loss:
             self._earlier = [None] * len(self._blocks)  # Overshot: go on without momentum.
         self._last_loss = losses[0]

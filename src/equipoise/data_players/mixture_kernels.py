@@ -6,6 +6,9 @@ factors P (K x m), and the gradient of ½ Σ W (A - Y)² is S (W ∘ (A - Y)) up
 (projection to the simplex gives exact zeros), so S is built and used by its nonzero entries only: nothing here is
 larger than components x nonzeros or than the measured cells.
 
+Every kernel works on a range of marginals or of components and writes nothing outside of it, without Python's lock: two
+threads on two ranges do the same as one on both, bit by bit.
+
 Entries of S are kept marginal by marginal, and within a marginal component by component: one marginal's residuals stay
 in the cache while all components use them.
 """
@@ -18,7 +21,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["compact", "expand", "project", "residuals", "times"]
+__all__ = ["compact", "ends_of", "expand", "project", "residuals", "times"]
 
 F32 = np.float32
 
@@ -26,11 +29,11 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 """Sums may be reordered, so that they vectorise; not-a-number and infinity keep their meaning."""
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def compact(factors: NDArray[Any], codes: NDArray[Any], values: NDArray[Any], counts: NDArray[Any]) -> None:
     """The nonzero entries of each row: where they are, what they are, and how many."""
     num_components, size = factors.shape
-    for k in numba.prange(num_components):
+    for k in range(num_components):
         n = 0
         for v in range(size):
             if factors[k, v] != 0.0:
@@ -40,8 +43,25 @@ def compact(factors: NDArray[Any], codes: NDArray[Any], values: NDArray[Any], co
         counts[k] = n
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def ends_of(others: NDArray[Any], widths: NDArray[Any], counts: NDArray[Any]) -> NDArray[Any]:
+    """Where the entries of S begin: those of marginal w and component k are `ends[w*K+k]` to `ends[w*K+k+1]`."""
+    num_components = counts.shape[1]
+    ends = np.zeros(len(widths) * num_components + 1, dtype=np.int64)
+    for w in range(len(widths)):
+        for k in range(num_components):
+            n = 1
+            for a in range(widths[w]):
+                n *= counts[others[w, a], k]
+            i = w * num_components + k
+            ends[i + 1] = ends[i] + n
+    return ends
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def expand(
+    begin: int,
+    end: int,
     others: NDArray[Any],
     strides: NDArray[Any],
     widths: NDArray[Any],
@@ -50,30 +70,21 @@ def expand(
     codes: NDArray[Any],
     values: NDArray[Any],
     counts: NDArray[Any],
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """The entries of S: for marginal w and component k, those from `ends[w*K+k]` to `ends[w*K+k+1]`.
+    ends: NDArray[Any],
+    rows: NDArray[Any],
+    products: NDArray[Any],
+) -> None:
+    """The entries of S for marginals `begin` to `end` - 1: their rows and their values, into `rows` and `products`.
 
-    Args:
-        others: For each marginal its columns without this one, `widths` of them; `strides` of their cells; `firsts`,
-            the row of the marginal's first cell.
-        starts: Where each column's entries begin in `codes` and `values`.
-        codes: With `values` and `counts`, the nonzero entries of all factors (`compact`).
+    `others`, `strides`, `widths` and `firsts` are those of `Block`; `starts`, `codes`, `values` and `counts` those of
+    `Factors`.
     """
-    num_marginals, num_components = len(widths), counts.shape[1]
-    ends = np.zeros(num_marginals * num_components + 1, dtype=np.int64)
-    for w in numba.prange(num_marginals):
-        for k in range(num_components):
-            n = 1
-            for a in range(widths[w]):
-                n *= counts[others[w, a], k]
-            ends[w * num_components + k + 1] = n
-    for i in range(1, len(ends)):
-        ends[i] += ends[i - 1]
-    rows = np.empty(ends[-1], dtype=np.int32)
-    products = np.empty(ends[-1], dtype=np.float32)
-    for w in numba.prange(num_marginals):
+    num_components = counts.shape[1]
+    for w in range(begin, end):
         for k in range(num_components):
             first = ends[w * num_components + k]
+            if first == ends[w * num_components + k + 1]:
+                continue
             rows[first] = firsts[w]
             products[first] = 1.0
             n = 1
@@ -87,11 +98,12 @@ def expand(
                         rows[first + t * m + j] = row + np.int32(codes[k, start + j] * stride)
                         products[first + t * m + j] = product * values[k, start + j]
                 n *= m
-    return ends, rows, products
 
 
-@numba.njit(cache=True, nogil=True, parallel=True, fastmath=FAST)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True, fastmath=FAST)  # type: ignore[untyped-decorator]
 def residuals(
+    begin: int,
+    end: int,
     ends: NDArray[Any],
     rows: NDArray[Any],
     products: NDArray[Any],
@@ -111,10 +123,9 @@ def residuals(
     The losses are Σ W (A - Y)² and Σ W (A - Y)(A - Y + 2 apart): with `apart` = Y - Y' the latter is
     Σ W (A - Y')² less a constant. `codes`, `values`, `counts` are the nonzero entries of the column's own factors.
     """
-    num_marginals, num_components = len(losses), len(counts)
-    size = residual.shape[1]
+    num_components, size = len(counts), residual.shape[1]
     share = F32(1.0 / num_components)
-    for w in numba.prange(num_marginals):
+    for w in range(begin, end):
         residual[firsts[w] : firsts[w + 1]] = F32(0.0)
         for k in range(num_components):
             for e in range(ends[w * num_components + k], ends[w * num_components + k + 1]):
@@ -123,8 +134,7 @@ def residuals(
                     residual[row, codes[k, j]] += product * values[k, j]
         loss, other_loss = 0.0, 0.0
         for row in range(firsts[w], firsts[w + 1]):
-            total = F32(0.0)
-            part, other_part = F32(0.0), F32(0.0)
+            total = part = other_part = F32(0.0)
             for v in range(size):
                 answer = residual[row, v]
                 total += answer
@@ -141,34 +151,39 @@ def residuals(
         losses[w, 1] = loss + 2.0 * other_loss
 
 
-@numba.njit(cache=True, nogil=True, parallel=True, fastmath=FAST)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True, fastmath=FAST)  # type: ignore[untyped-decorator]
 def times(
+    begin: int,
+    end: int,
     ends: NDArray[Any],
     rows: NDArray[Any],
     products: NDArray[Any],
-    num_marginals: int,
     table: NDArray[Any],
     result: NDArray[Any],
-    num_chunks: int,
 ) -> None:
-    """S times a table with one line a row of S, into `result` (components x the table's width)."""
+    """Rows `begin` to `end` - 1 of S times a table, into the same rows of `result` (components x the table's width)."""
     num_components, size = result.shape
-    for chunk in numba.prange(num_chunks):
-        begin, end = chunk * num_components // num_chunks, (chunk + 1) * num_components // num_chunks
-        result[begin:end] = F32(0.0)
-        for w in range(num_marginals):
-            for k in range(begin, end):
-                for e in range(ends[w * num_components + k], ends[w * num_components + k + 1]):
-                    row, product = rows[e], products[e]
-                    for v in range(size):
-                        result[k, v] += product * table[row, v]
+    result[begin:end] = F32(0.0)
+    for w in range(len(ends) // num_components):
+        for k in range(begin, end):
+            for e in range(ends[w * num_components + k], ends[w * num_components + k + 1]):
+                row, product = rows[e], products[e]
+                for v in range(size):
+                    result[k, v] += product * table[row, v]
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)  # type: ignore[untyped-decorator]
-def project(points: NDArray[Any], slopes: NDArray[Any], curvatures: NDArray[Any], result: NDArray[Any]) -> None:
-    """Each row of points - slopes/curvatures, projected to the simplex, into `result`."""
-    num_components, size = points.shape
-    for k in numba.prange(num_components):
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def project(
+    begin: int,
+    end: int,
+    points: NDArray[Any],
+    slopes: NDArray[Any],
+    curvatures: NDArray[Any],
+    result: NDArray[Any],
+) -> None:
+    """Rows `begin` to `end` - 1 of points - slopes/curvatures, projected to the simplex, into `result`."""
+    size = points.shape[1]
+    for k in range(begin, end):
         step = 1.0 / max(curvatures[k], 1e-30)
         total, n = -1.0, size
         for v in range(size):

@@ -99,8 +99,8 @@ def _single_cell(query: Query) -> tuple[Columns, int]:
     restricted = [(c, mask) for c, mask in zip(query.columns, query.masks, strict=True) if not mask.all()]
     if not restricted or any(mask.sum() != 1 for _, mask in restricted):
         raise SettingError(
-            f"the mixture is fitted to cells of marginals, and a query on columns {query.columns} accepts several values"
-            " of a column: measure the whole marginal of these columns instead, from which the query follows"
+            f"the mixture is fitted to cells of marginals, and a query on columns {query.columns} accepts several"
+            " values of a column: measure the whole marginal of these columns instead, from which the query follows"
         )
     cell = 0
     for _, mask in restricted:

@@ -36,6 +36,7 @@ __all__ = [
     "exact",
     "rho_of",
     "root_below",
+    "short_above",
     "stddev_of",
     "total",
 ]
@@ -74,7 +75,7 @@ def cost(event: Event) -> Cost:
         ==================== ============= ========== ===========================================================
         kind                 rho           epsilon    why
         ==================== ============= ========== ===========================================================
-        Gaussian             s^2/(2 var)   none       canonne2020discrete, Theorem 4: discrete Gaussian on integers
+        Gaussian             s^2/(2 var)   none       canonne2020discrete, Theorem 4; `short_above` of it
         Laplace              e^2/2         e = s/b    bun2016concentrated, Proposition 1.4 (pure implies zCDP)
         Exponential          K e^2/8       K e        log-ratio lies in an interval of length e: Hoeffding's lemma
         PermuteAndFlip       e^2/2         e          its log-ratio may span 2e, so e^2/8 does not hold
@@ -88,7 +89,7 @@ def cost(event: Event) -> Cost:
     """
     match event:
         case Gaussian(sensitivity_squared, variance):
-            return Cost(Fraction(sensitivity_squared) / (2 * variance), None)
+            return Cost(short_above(Fraction(sensitivity_squared) / (2 * variance)), None)
         case Laplace(sensitivity, scale):
             pure = Fraction(sensitivity) / scale
             return Cost(pure * pure / 2, pure)
@@ -207,6 +208,22 @@ def rho_of(*, epsilon: float, delta: float) -> Fraction:
         else:
             high = middle
     return exact(low * (1 - 1e-12))
+
+
+def short_above(value: Fraction) -> Fraction:
+    """The value itself when its denominator is short, else the next multiple above it of a power of two.
+
+    Sums of thousands of fractions with unrelated denominators would grow to thousands of digits. Charging up to
+    2^-60 more (relatively) keeps them exact and short, and errs on the private side.
+
+    Example:
+        >>> short_above(Fraction(1, 3)), 0 <= short_above(Fraction(1, 3**60)) / Fraction(1, 3**60) - 1 < 2.0**-60
+        (Fraction(1, 3), True)
+    """
+    if value.denominator.bit_length() <= 64:
+        return value
+    shift = 61 + value.denominator.bit_length() - value.numerator.bit_length()
+    return Fraction(math.ceil(value * 2**shift), 2**shift)
 
 
 def exact(value: float) -> Fraction:

@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 
 import dp_accounting
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -102,3 +103,14 @@ def test_root_below_and_stddev_round_the_safe_way(numerator: int, denominator: i
 def test_nonsense_is_refused(epsilon: float, delta: float) -> None:
     with pytest.raises(SettingError):
         accountant.rho_of(epsilon=epsilon, delta=delta)
+
+
+def test_thousands_of_different_events_add_up_to_a_short_fraction() -> None:
+    rng = np.random.default_rng(0)
+    events = [Gaussian(Fraction(2), Fraction(float(s)) ** 2) for s in rng.uniform(10, 1000, 5000)]
+    total = accountant.total((event, 1) for event in events)
+    assert len(str(total.rho)) < 100
+    true = sum(2 / (2 * float(e.variance)) for e in events)
+    assert true * (1 - 1e-12) <= float(total.rho) <= true * (1 + 1e-12)
+    for event in events[:200]:
+        assert event.sensitivity_squared / (2 * event.variance) <= cost(event).rho
