@@ -65,7 +65,11 @@ def test_a_resumed_game_is_the_same_game(method: str) -> None:
         pytest.skip("one move: nothing to interrupt")
     half = len(book.stored) // 2
     seeded = SeededNoise(1)
-    resumed = MemoryBook(plan.reserve, stored=list(book.stored[:half]), charged=list(book.charged[: 2 * half]))
+    resumed = MemoryBook(
+        plan.reserve,
+        stored=list(book.stored[:half]),
+        charged=list(book.charged[: len(book.charged) * half // len(book.stored)]),
+    )
     outcome, kept, _ = play_it(method, resumed, None, seeded)
     assert len(kept.stored) == len(book.stored)
     assert kept.spent.rho == plan.cost.rho

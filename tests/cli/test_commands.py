@@ -46,7 +46,7 @@ def test_plan_says_what_it_costs_and_touches_nothing(bench: Bench) -> None:
     result = bench.run("plan", bench.table, "--schema", bench.schema, "--epsilon", 1, "--workload", "2-way")
     assert result.exit_code == 0
     assert sorted(bench.folder.iterdir()) == before
-    for word in ("Fits the budget", "KiB", "rounds", "rho", "nothing recorded yet", "200 rows", "120 cells"):
+    for word in ("Fits the budget", "iB", "mixture", "rho", "nothing recorded yet", "200 rows", "120 cells"):
         assert word in result.text
 
 

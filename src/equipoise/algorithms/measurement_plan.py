@@ -9,8 +9,9 @@ model that expects it to be small, of variance 1/π_A, is off by 1/(p_A + π_A).
 
     max over the workload's marginals C, or their sum, of  Σ_{A⊆C} c_AC / (p_A + π_A),        p = Mτ n² ρ,
 
-over shares τ of rho; the workload's own marginals get a FLOOR on top. With π = 0 this is the unbiased problem. Where p is far below π measuring does not help, and the
-budget goes to fewer columns at a time: with n² ρ falling, from the workload's marginals to pairs to single columns.
+over shares τ of rho; the workload's own marginals get a FLOOR on top. With π = 0 this is the unbiased problem. Where
+p is far below π measuring does not help, and the budget goes to fewer columns at a time: with n² ρ falling, from the
+workload's marginals to pairs to single columns.
 
 What is expected. Tables have few likely values a column, however many it has: a residual lives on about
 m̃_A = Π min(m_i, LIKELY) cells, and c and π count those. Its squares sum to about ENERGY of its number of columns.
@@ -82,11 +83,11 @@ def choose_measurements(
         SettingError: the resolution is not positive.
 
     Example:
-        >>> for resolution in (1e8, 1e5):  # Plenty of rows or budget, and little.
-        ...     plan = choose_measurements((10, 10, 10), [(0, 1, 2)], resolution)
-        ...     print({len(columns): round(share, 2) for columns, share in plan.shares.items()})
-        {3: 1.0}
-        {2: 0.33}
+        >>> for resolution in (1e9, 1e2):  # Plenty of rows and budget, then next to nothing.
+        ...     plan = choose_measurements((9, 9, 9), [(0, 1, 2)], resolution, objective="mean")
+        ...     print({columns: round(share, 2) for columns, share in plan.shares.items()})
+        {(0,): 0.01, (1,): 0.01, (2,): 0.01, (0, 1): 0.07, (0, 2): 0.07, (1, 2): 0.07, (0, 1, 2): 0.75}
+        {(0,): 0.23, (1,): 0.23, (2,): 0.23, (0, 1, 2): 0.3}
     """
     if not 0.0 < resolution < math.inf:
         raise SettingError("the resolution, the squared number of rows times rho, must be positive")

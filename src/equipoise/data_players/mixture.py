@@ -18,7 +18,7 @@ import numpy as np
 from equipoise.core import FloatArray, Move
 from equipoise.data.distributions import MixtureOfProducts
 from equipoise.data_players.mixture_block import Columns, Measured
-from equipoise.data_players.mixture_fit import Fit, best_num_sweeps, starting_tables
+from equipoise.data_players.mixture_fit import NUM_DRAWS, Fit, best_num_sweeps, starting_tables
 from equipoise.data_players.mixture_targets import Targets
 from equipoise.errors import SettingError
 from equipoise.queries.workload import Workload
@@ -31,7 +31,7 @@ BEYOND: dict[Objective, float] = {"mean": 1.0, "both": 1.3, "max": 1.7}
 """Sweeps relative to the best for squared error. On all tables tried the mean error is least at about that many or a
 few less; then it grows slowly while the largest error still falls, by the most during the next third."""
 
-LEAST: dict[Objective, int] = {"mean": 2, "both": 4, "max": 8}
+LEAST: dict[Objective, int] = {"mean": 2, "both": 3, "max": 6}
 """Sweeps at least. Where noise outweighs all else the pilot cannot tell two sweeps from four, and fewer do not reach
 the largest cells."""
 
@@ -46,18 +46,19 @@ def memory_bytes(sizes: Sequence[int], column_sets: Sequence[tuple[int, ...]], n
     """Memory that the player needs at most for measurements of these marginals.
 
     Each cell is kept with its precision, once in double precision and, in single, once for each of its columns. A
-    component has about four values of a column with a probability, so up to 4^(w-1) entries in a marginal of w columns.
+    component gives at most about eight values of a column a probability (it starts with so many draws, and has fewer
+    later), so a marginal of w columns has up to 8^(w-1) entries a component.
 
     Example:
         >>> memory_bytes((10, 20), [(0, 1)], num_components=100) / 2**10
-        65.62...
+        107.03125
     """
     num_cells = [math.prod(sizes[c] for c in columns) for columns in column_sets]
     stored = sum(cells * (2 * 8 + 2 * 4 * len(columns)) for cells, columns in zip(num_cells, column_sets, strict=True))
     of_column = [0] * len(sizes)
     for cells, columns in zip(num_cells, column_sets, strict=True):
-        entries = num_components * min(cells, 4 ** (len(columns) - 1))
         for column in columns:
+            entries = num_components * math.prod(min(sizes[c], NUM_DRAWS) for c in columns if c != column)
             of_column[column] += 4 * cells + 8 * entries
     return stored + max(of_column, default=0) + num_components * sum(sizes) * 4 * 8
 

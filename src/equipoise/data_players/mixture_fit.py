@@ -10,7 +10,7 @@ from equipoise.core import FloatArray
 from equipoise.data_players.mixture_block import Block, Columns, Factors, Measured, Singles
 from equipoise.data_players.mixture_threads import side_by_side
 
-__all__ = ["Fit", "best_num_sweeps", "starting_tables"]
+__all__ = ["NUM_DRAWS", "Fit", "best_num_sweeps", "starting_tables"]
 
 MOMENTUM = 0.9
 """Part of a column's last change that its next update starts with. Without it the fit needs several times the sweeps;

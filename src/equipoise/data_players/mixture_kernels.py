@@ -132,7 +132,7 @@ def residuals(
                 row, product = rows[e], products[e] * share
                 for j in range(counts[k]):
                     residual[row, codes[k, j]] += product * values[k, j]
-        loss, other_loss = 0.0, 0.0
+        loss = other_loss = np.float64(0.0)
         for row in range(firsts[w], firsts[w + 1]):
             total = part = other_part = F32(0.0)
             for v in range(size):
@@ -145,8 +145,8 @@ def residuals(
                     other_part += weighted * apart[row, v]
                 residual[row, v] = weighted
             mass[row] = total
-            loss += part
-            other_loss += other_part
+            loss += np.float64(part)
+            other_loss += np.float64(other_part)
         losses[w, 0] = loss
         losses[w, 1] = loss + 2.0 * other_loss
 
