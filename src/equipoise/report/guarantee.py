@@ -89,15 +89,19 @@ def guarantee(statement: dict[str, Any]) -> Guarantee:
     return Guarantee(promise, test, significant(epsilon), power(delta), significant(float(claim["rho"])), curve)
 
 
+MAX_EVENTS = 12
+"""Rows of the budget's table; a plan with a noise level for each marginal would fill pages."""
+
+
 def budget(statement: dict[str, Any]) -> list[Spent]:
-    """What was paid for, in the order of first use."""
-    total = sum(float(event["rho"]) for event in statement["events"])
-    return [
-        Spent(
-            str(event["words"]),
-            int(event["times"]),
-            significant(float(event["rho"])),
-            float(event["rho"]) / total if total > 0 else 0.0,
-        )
-        for event in statement["events"]
-    ]
+    """What was paid for, in the order of first use; beyond MAX_EVENTS rows, summed by kind."""
+    lines = [(str(event["words"]), int(event["times"]), float(event["rho"])) for event in statement["events"]]
+    if len(lines) > MAX_EVENTS:
+        kinds: dict[str, tuple[int, float]] = {}
+        for words, times, rho in lines:
+            kind = f"{words.split(',')[0]}, of several noise levels (each in statement.json)"
+            before = kinds.get(kind, (0, 0.0))
+            kinds[kind] = (before[0] + times, before[1] + rho)
+        lines = [(kind, times, rho) for kind, (times, rho) in kinds.items()]
+    total = sum(rho for _, _, rho in lines)
+    return [Spent(words, times, significant(rho), rho / total if total > 0 else 0.0) for words, times, rho in lines]
