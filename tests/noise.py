@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.core import IntArray
 
@@ -21,6 +22,12 @@ class NoNoise:
 
     def largest(self, scores: IntArray, scale: float, num_selected: int, law: str) -> IntArray:
         return np.argsort(-scores, kind="stable")[:num_selected]
+
+    def draws(self, scores: IntArray, scale: float, num_draws: int) -> IntArray:
+        return np.full(num_draws, np.argmax(scores), dtype=np.int64)
+
+    def coins(self, exponents: IntArray, scale: float) -> NDArray[np.bool_]:
+        return exponents <= scale
 
 
 class SeededNoise:
@@ -38,6 +45,13 @@ class SeededNoise:
     def largest(self, scores: IntArray, scale: float, num_selected: int, law: str) -> IntArray:
         noise = self.rng.gumbel(size=len(scores)) if law == "gumbel" else self.rng.exponential(size=len(scores))
         return np.argsort(-(scores + scale * noise), kind="stable")[:num_selected]
+
+    def draws(self, scores: IntArray, scale: float, num_draws: int) -> IntArray:
+        weights = np.exp((scores - scores.max()) / scale)
+        return self.rng.choice(len(scores), size=num_draws, p=weights / weights.sum())
+
+    def coins(self, exponents: IntArray, scale: float) -> NDArray[np.bool_]:
+        return self.rng.random(len(exponents)) < np.exp(-exponents / scale)
 
 
 def log_gaussian_pmf(offset: int, scale: float) -> float:
@@ -77,7 +91,8 @@ def log_permute_and_flip(scores: IntArray, scale: float, chosen: int) -> float:
 class ScriptedNoise:
     """Returns scripted outcomes and adds up the log-probability that the true laws give them.
 
-    `script` has, in the order of the calls, the selected position (for `largest`) or the noisy value (for the others).
+    `script` has, in the order of the calls, the selected position (for `largest` and each draw), 1 for heads and 0 for
+    tails (for each coin) or the noisy value (for the others).
     `sabotage` multiplies every scale as the mechanism under test should have and does not: 0.5 is half the noise.
     """
 
@@ -109,3 +124,14 @@ class ScriptedNoise:
         probability = log_exponential_mechanism if law == "gumbel" else log_permute_and_flip
         self.log_probability += probability(scores, scale * self.sabotage, chosen)
         return np.array([chosen], dtype=np.int64)
+
+    def draws(self, scores: IntArray, scale: float, num_draws: int) -> IntArray:
+        chosen = [self._next() for _ in range(num_draws)]
+        self.log_probability += sum(log_exponential_mechanism(scores, scale * self.sabotage, i) for i in chosen)
+        return np.array(chosen, dtype=np.int64)
+
+    def coins(self, exponents: IntArray, scale: float) -> NDArray[np.bool_]:
+        heads = np.array([self._next() == 1 for _ in exponents], dtype=np.bool_)
+        chances = np.exp(-exponents / (scale * self.sabotage))
+        self.log_probability += float(np.log(np.where(heads, chances, -np.expm1(np.log(chances)))).sum())
+        return heads

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from scipy import stats
-from tests.noise import log_exponential_mechanism, log_gaussian_pmf, log_laplace_pmf, log_permute_and_flip
+from tests.noise import log_gaussian_pmf, log_laplace_pmf
 
 from equipoise.privacy.noise import ExactNoise
 
@@ -49,44 +49,6 @@ def test_noise_is_centred_on_each_value(draw: str) -> None:
     for part in offsets.reshape(3, -1):
         # Mean of 2,000 draws of standard deviation below 6: eight standard errors.
         assert abs(part.mean()) < 8 * 6 / np.sqrt(2000)
-
-
-SCORES = np.array([0, 1024, 3072, 2048], dtype=np.int64)
-
-
-@pytest.mark.parametrize(
-    ("law", "log_probability"), [("gumbel", log_exponential_mechanism), ("exponential", log_permute_and_flip)]
-)
-def test_selection_frequencies(law: str, log_probability: Callable[[np.ndarray, float, int], float]) -> None:
-    """Selection has the closed form's frequencies, and would not have them with a scale that is off by 0.7 or 1.3."""
-    noise, scale, runs = ExactNoise(), 1500.0, 20_000
-    chosen = np.array([noise.largest(SCORES, scale, 1, law)[0] for _ in range(runs)])
-    observed = np.bincount(chosen, minlength=4)
-
-    def p_value(at: float) -> float:
-        expected = np.exp([log_probability(SCORES, at, i) for i in range(4)]) * runs
-        return float(stats.chisquare(observed, expected * runs / expected.sum()).pvalue)
-
-    assert p_value(scale) > THRESHOLD
-    assert p_value(0.7 * scale) < THRESHOLD
-    assert p_value(1.3 * scale) < THRESHOLD
-
-
-def test_top_k_has_the_law_of_draws_without_replacement() -> None:
-    """Pr[ordered pair (a, b)] = p_a p_b / (1 - p_a) for the one-shot top-2 (durfee2019practical, Lemma 4.2)."""
-    noise, scale, runs = ExactNoise(), 1500.0, 20_000
-    p = np.exp([log_exponential_mechanism(SCORES, scale, i) for i in range(4)])
-    observed = np.zeros((4, 4))
-    for _ in range(runs):
-        first, second = noise.largest(SCORES, scale, 2, "gumbel")
-        observed[first, second] += 1
-    cells = [(a, b) for a in range(4) for b in range(4) if a != b]
-    expected = np.array([p[a] * p[b] / (1 - p[a]) for a, b in cells]) * runs
-    found = np.array([observed[cell] for cell in cells])
-    assert observed.trace() == 0
-    assert stats.chisquare(found, expected * runs / expected.sum()).pvalue > THRESHOLD
-    wrong = np.array([p[a] * p[b] for a, b in cells])
-    assert stats.chisquare(found, wrong / wrong.sum() * runs).pvalue < THRESHOLD
 
 
 def test_noise_cannot_be_seeded(monkeypatch: pytest.MonkeyPatch) -> None:

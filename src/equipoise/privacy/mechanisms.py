@@ -1,7 +1,7 @@
 """The primitives that look at private counts: each debits its event, then opens the counts, then adds exact noise.
 
 Names follow the table of primitives in docs/mechanisms.md: P1 `measure`, P2 `measure_pure`, P3 and P4 `select`,
-P5 `select_pure`, P9 `ConditionalTest`. Nothing else in Equipoise reads a true count.
+P5 `select_pure`, P6 `draw`, P8 `keep`, P9 `ConditionalTest`. Nothing else in Equipoise reads a true count.
 """
 
 from __future__ import annotations
@@ -11,14 +11,34 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.core import IntArray
 from equipoise.errors import SettingError
-from equipoise.privacy.events import ConditionalRelease, Event, Exponential, Gaussian, Laplace, PermuteAndFlip
+from equipoise.privacy.events import (
+    Coins,
+    ConditionalRelease,
+    Draws,
+    Event,
+    Exponential,
+    Gaussian,
+    Laplace,
+    PermuteAndFlip,
+)
 from equipoise.privacy.noise import Law, Noise
 from equipoise.privacy.private import Private, reveal
 
-__all__ = ["ConditionalTest", "Payer", "float_above", "measure", "measure_pure", "select", "select_pure"]
+__all__ = [
+    "ConditionalTest",
+    "Payer",
+    "draw",
+    "float_above",
+    "keep",
+    "measure",
+    "measure_pure",
+    "select",
+    "select_pure",
+]
 
 
 class Payer(Protocol):
@@ -105,6 +125,40 @@ def _largest(payer: Payer, scores: Private, event: Event, epsilon: Fraction, num
     payer.debit(event)
     scale = float_above(2 * max(1, scores.linf_sensitivity) / epsilon)
     return scores.ids[payer.noise.largest(reveal(scores), scale, num_selected, law)]
+
+
+def draw(payer: Payer, scores: Private, *, epsilon: Fraction, num_draws: int) -> IntArray:
+    """Ids drawn independently, with replacement, by the exponential mechanism (P6).
+
+    Guarantees:
+        Precondition: neighbouring tables change each score by at most Delta (`scores.linf_sensitivity`).
+        Postcondition: each draw follows Pr[q] proportional to exp(epsilon score / (2 Delta)), exactly (the scale is
+        rounded up, so the true parameter is never above epsilon); together they are num_draws epsilon-DP and num_draws
+        epsilon^2/8-zCDP.
+    """
+    payer.debit(Draws(epsilon, num_draws))
+    scale = float_above(2 * max(1, scores.linf_sensitivity) / epsilon)
+    return scores.ids[payer.noise.draws(reveal(scores), scale, num_draws)]
+
+
+def keep(payer: Payer, payoffs: Private, *, epsilon: Fraction, slack: Fraction, largest: int) -> NDArray[np.bool_]:
+    """For each payoff A a coin that shows heads with probability exp(-slack - (epsilon/2)(largest - A)) (P8).
+
+    `largest` bounds every payoff (and -largest from below), in counts: the number of records.
+
+    Guarantees:
+        Precondition: neighbouring tables change each payoff by at most Delta (`payoffs.linf_sensitivity`), one count.
+        Postcondition: heads with exactly that probability, but for `slack`, which is rounded up to the grid of the
+        scores, and epsilon, which is rounded down. Priced by `accountant.cost` for a rate of epsilon/2: a payoff beyond
+        `largest` is cut off, which moves less than the payoff does.
+    """
+    if payoffs.linf_sensitivity > payoffs.unit:
+        raise SettingError("coins are tossed on payoffs that move by at most one count")
+    payer.debit(Coins(epsilon / 2, slack, epsilon * largest, payoffs.num_values))
+    scale = float_above(2 * payoffs.unit / epsilon)
+    top = largest * payoffs.unit
+    exponents = math.ceil(slack * Fraction(scale)) + top - np.clip(reveal(payoffs), -top, top)
+    return payer.noise.coins(exponents, scale)
 
 
 class ConditionalTest:

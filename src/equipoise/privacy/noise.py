@@ -1,4 +1,4 @@
-"""The one door through which randomness that protects data enters: OpenDP's exact samplers, system entropy.
+"""The one door through which randomness that protects data enters: exact samplers, system entropy.
 
 Nothing here can be seeded. Tests that need known noise pass their own `Noise`, which lives in tests/ and not here.
 OpenDP's interface is unstable before 1.0, so no other module imports it.
@@ -10,8 +10,10 @@ from typing import Literal, Protocol
 
 import numpy as np
 import opendp.prelude as dp
+from numpy.typing import NDArray
 
 from equipoise.core import IntArray
+from equipoise.privacy import draws, exact_selection
 
 __all__ = ["ExactNoise", "Noise"]
 
@@ -35,14 +37,22 @@ class Noise(Protocol):
         """Positions of the largest scores after adding noise of that law and scale, largest first."""
         ...
 
+    def draws(self, scores: IntArray, scale: float, num_draws: int) -> IntArray:
+        """Positions drawn independently, with replacement, Pr[i] proportional to exp(score_i / scale)."""
+        ...
+
+    def coins(self, exponents: IntArray, scale: float) -> NDArray[np.bool_]:
+        """Independent coins, heads with probability exp(-exponent / scale)."""
+        ...
+
 
 class ExactNoise:
-    """OpenDP's samplers: exact on integers, entropy from the operating system.
+    """OpenDP's samplers, and our own for selection: exact on integers, entropy from the operating system.
 
     Guarantees:
-        gaussian and laplace draw from the discrete laws without rounding. `largest` compares scores plus Gumbel (or
-        exponential) noise sampled to as many bits as the comparison needs, so the law is the exponential mechanism's
-        (permute-and-flip's) and not that of a float approximation.
+        gaussian and laplace draw from the discrete laws without rounding. `largest` has exactly the law of the
+        exponential mechanism (permute-and-flip with exponential noise), not that of a float approximation
+        (`privacy.exact_selection`); so have `draws` and `coins` theirs (`privacy.draws`).
     """
 
     def gaussian(self, values: IntArray, scale: float) -> IntArray:
@@ -57,9 +67,16 @@ class ExactNoise:
 
     def largest(self, scores: IntArray, scale: float, num_selected: int, law: Law) -> IntArray:
         """See `Noise.largest`."""
-        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
-        measure = dp.zero_concentrated_divergence() if law == "gumbel" else dp.max_divergence()
-        if num_selected == 1:
-            return np.array([dp.m.make_noisy_max(*space, measure, scale=scale)(scores.tolist())], dtype=np.int64)
-        top = dp.m.make_noisy_top_k(*space, measure, k=num_selected, scale=scale)
-        return np.array(top(scores.tolist()), dtype=np.int64)
+        if law == "gumbel":
+            return exact_selection.exponential_mechanism(scores, scale, num_selected)
+        if num_selected > 1:
+            raise ValueError("exponential noise selects one candidate at a time")
+        return np.array([exact_selection.permute_and_flip(scores, scale)], dtype=np.int64)
+
+    def draws(self, scores: IntArray, scale: float, num_draws: int) -> IntArray:
+        """See `Noise.draws`."""
+        return draws.draw(scores, scale, num_draws)
+
+    def coins(self, exponents: IntArray, scale: float) -> NDArray[np.bool_]:
+        """See `Noise.coins`."""
+        return draws.coins(exponents, scale)

@@ -8,6 +8,7 @@ for it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple, NoReturn, Protocol
 
 import numpy as np
@@ -95,8 +96,8 @@ class Private:
 
     @property
     def linf_sensitivity(self) -> int:
-        """Largest change of one held integer between neighbouring tables."""
-        return self.norms.linf * self._unit * self._factor
+        """Largest change of one held integer between neighbouring tables; a subset is given that of the whole."""
+        return self._source.norms().linf * self._unit * self._factor
 
     @property
     def ids(self) -> IntArray:
@@ -118,6 +119,22 @@ class Private:
             raise TypeError("the distance of a distance is not offered")
         public = np.rint(np.asarray(counts, dtype=np.float64) * GRID).astype(np.int64)
         return self._like(np.abs(self._values * GRID - public), ids=self._ids, unit=GRID, factor=1)
+
+    def payoffs(self, counts: FloatArray, *, times: int = 1) -> Private:
+        """`times` the counts less public counts, which are rounded to 1/GRID of a count; then the same of each ¬q.
+
+        The first half are the workload's queries, the second their negations: n - c less n - public is the opposite.
+
+        Guarantees:
+            Each value moves by at most `times` what the count does, so `linf` is multiplied by `times`.
+        """
+        if self._unit != 1 or self._ids is not None:
+            raise TypeError("payoffs are taken of the counts of a whole workload")
+        public = np.rint(np.asarray(counts, dtype=np.float64) * GRID).astype(np.int64)
+        values = self._values * (times * GRID) - public
+        result = Private(np.concatenate([values, -values]), _Alike(self.norms.linf, 2 * len(values)))
+        result._unit, result._factor = GRID, times
+        return result
 
     def weighted(self, weights: IntArray) -> Private:
         """Each count times a public positive integer."""
@@ -141,6 +158,40 @@ class Private:
         result = Private(values, _Alike(self.norms.linf, len(values)))
         result._unit, result._factor = self._unit, self._factor
         return result
+
+    def sums(self, starts: IntArray) -> Private:
+        """The sum of each group of queries; groups as in `maxima`.
+
+        Guarantees:
+            A sum moves by at most the L1 norm of its group's change; each is given the largest of any group.
+        """
+        if self._ids is not None:
+            raise TypeError("sums are taken over whole workloads")
+        bounds = np.asarray(starts, dtype=np.int64)
+        values = np.add.reduceat(self._values, bounds[:-1])
+        groups = (np.arange(begin, end, dtype=np.int64) for begin, end in pairwise(bounds))
+        change = max(self._source.norms(ids).l1 for ids in groups)
+        result = Private(values, _Alike(change, len(values)))
+        result._unit, result._factor = self._unit, self._factor
+        return result
+
+    def less(self, public: FloatArray) -> Private:
+        """Each count less a public number, which is rounded to 1/unit; sensitivities stay what they are."""
+        rounded = np.rint(np.asarray(public, dtype=np.float64) * self._unit).astype(np.int64)
+        return self._like(self._values - rounded, ids=self._ids, unit=self._unit, factor=self._factor)
+
+    def total(self) -> Private:
+        """The sum of all held integers, as one whole number.
+
+        Guarantees:
+            A sum moves by at most the L1 norm of the change.
+        """
+        change = self.norms.l1 * self._unit * self._factor
+        return Private(np.array([self._values.sum()], dtype=np.int64), _Alike(change, 1))
+
+    def largest(self) -> Private:
+        """The largest held integer, as one whole number; moves by no more than the one that moves most."""
+        return Private(np.array([self._values.max()], dtype=np.int64), _Alike(self.linf_sensitivity, 1))
 
     def __repr__(self) -> str:
         return f"Private({self.num_values} counts)"
