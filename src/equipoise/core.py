@@ -6,13 +6,29 @@ Nothing here can hold a private value. The private side's counterparts (`Private
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "DataPlayer", "Distribution", "FloatArray", "IntArray", "Move", "Progress", "code_type", "silent"]
+__all__ = [
+    "Codes",
+    "Concludes",
+    "Conclusion",
+    "DataPlayer",
+    "Distribution",
+    "FloatArray",
+    "IntArray",
+    "Move",
+    "Progress",
+    "code_type",
+    "heard_by",
+    "report",
+    "silent",
+]
 
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -34,6 +50,12 @@ class Move(NamedTuple):
     signs: IntArray
     values: IntArray | None
     stddev: float | FloatArray
+
+    def part(self, kept: NDArray[np.bool_]) -> Move:
+        """The move on some of its queries only."""
+        values = None if self.values is None else self.values[kept]
+        stddev = self.stddev[kept] if isinstance(self.stddev, np.ndarray) else self.stddev
+        return Move(self.ids[kept], self.signs[kept], values, stddev)
 
 
 class Distribution(Protocol):
@@ -76,6 +98,27 @@ class DataPlayer(Protocol[State]):
         ...
 
 
+class Conclusion(NamedTuple):
+    """How a data player ends a game.
+
+    Attributes:
+        distribution: The release's model.
+        notes: What did not go as asked (an oracle that gave up), in words, for the report. Public.
+    """
+
+    distribution: Distribution
+    notes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Concludes(Protocol):
+    """A data player whose release is not what it played last, but for instance everything that it played."""
+
+    def conclude(self, state: Any) -> Conclusion:
+        """What the release is made of."""
+        ...
+
+
 class Progress(Protocol):
     """What long work reports, in public quantities only: `progress(done, total)`."""
 
@@ -86,6 +129,33 @@ class Progress(Protocol):
 
 def silent(done: int, total: int) -> None:
     """The `Progress` that shows nothing."""
+
+
+_listener: ContextVar[Progress] = ContextVar("listener", default=silent)
+
+
+def report(done: int, total: int) -> None:
+    """Say how far long work within a data player's step has come, in public quantities (sweeps, steps).
+
+    It goes to whoever plays the game (`heard_by`): players that wrap others need not hand it on.
+    """
+    _listener.get()(done, total)
+
+
+@contextmanager
+def heard_by(listener: Progress) -> Iterator[None]:
+    """Let `listener` hear what is reported inside the block.
+
+    Example:
+        >>> with heard_by(lambda done, total: print(done, "of", total)):
+        ...     report(3, 20)
+        3 of 20
+    """
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
 
 
 def code_type(size: int) -> type[np.unsignedinteger[Any]]:
