@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from equipoise.core import Codes, Distribution, FloatArray, IntArray, code_type
 
-__all__ = ["Histogram", "MixtureOfProducts", "WeightedRows", "from_arrays", "sum_middle"]
+__all__ = ["Histogram", "MixtureOfProducts", "WeightedRows", "from_arrays", "sum_middle", "systematic"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class Histogram:
 
     def sample(self, rng: np.random.Generator, num_rows: int) -> Codes:
         """Rows in random order; every cell of probability p gets floor or ceil of p * num_rows of them."""
-        cells = _systematic(rng, self.probabilities.reshape(-1), num_rows)
+        cells = systematic(rng, self.probabilities.reshape(-1), num_rows)
         rng.shuffle(cells)
         return np.stack(np.unravel_index(cells, self.shape)).astype(_code_type(self.shape))
 
@@ -122,14 +122,17 @@ class WeightedRows:
 
     def sample(self, rng: np.random.Generator, num_rows: int) -> Codes:
         """Rows in random order; a row of weight w comes floor or ceil of w * num_rows times."""
-        rows = _systematic(rng, self.weights, num_rows)
+        rows = systematic(rng, self.weights, num_rows)
         rng.shuffle(rows)
         return np.ascontiguousarray(self.codes[:, rows])
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Arrays from which `from_arrays` makes the same distribution."""
         shape = np.array(self.shape, dtype=np.int64)
-        return {"kind": np.array("rows"), "codes": self.codes, "weights": self.weights, "shape": shape}
+        arrays = {"kind": np.array("rows"), "codes": self.codes, "weights": self.weights, "shape": shape}
+        if max(self.shape) == 2:  # an eighth of the memory, which matters with thousands of columns
+            return arrays | {"kind": np.array("bits"), "codes": np.packbits(self.codes, axis=1)}
+        return arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,16 +162,21 @@ class MixtureOfProducts:
         """Probabilities of the cells of a marginal: one axis a column, in the order given."""
         if not columns:
             return np.array(self.weights.sum(dtype=np.float64))
-        # All columns but the last as one (K, cells) product, so that the sum over components is one matrix product.
+        # All columns but the largest as one (K, cells) product, so that the sum over components is one matrix product
+        # and what is multiplied out beforehand is small.
+        sizes = [self.factors[column].shape[1] for column in columns]
+        order = sorted(range(len(columns)), key=sizes.__getitem__)
+        *others, largest = [columns[axis] for axis in order]
         product = self.weights[:, None].astype(np.float64)
-        for column in columns[:-1]:
+        for column in others:
             product = (product[:, :, None] * self.factors[column][:, None, :]).reshape(len(product), -1)
-        sums = product.T @ self.factors[columns[-1]].astype(np.float64)
-        return np.ascontiguousarray(sums.reshape([self.shape[c] for c in columns]))
+        sums = product.T @ self.factors[largest].astype(np.float64, copy=False)
+        tensor = sums.reshape([sizes[axis] for axis in order])
+        return np.ascontiguousarray(tensor.transpose(np.argsort(order)))
 
     def sample(self, rng: np.random.Generator, num_rows: int) -> Codes:
         """Rows in random order; components, and each column within a component, drawn systematically."""
-        component = np.sort(_systematic(rng, self.weights, num_rows))
+        component = np.sort(systematic(rng, self.weights, num_rows))
         counts = np.bincount(component, minlength=len(self.weights))
         rank = np.arange(num_rows) - (np.cumsum(counts) - counts)[component]
         codes = np.empty((len(self.factors), num_rows), dtype=_code_type(self.shape))
@@ -179,7 +187,8 @@ class MixtureOfProducts:
             ends = (cumulative + np.arange(len(factor))[:, None]).reshape(-1)
             steps = (rank + rng.random(len(counts))[component]) / counts[component]
             found = np.searchsorted(ends, component + steps, side="right") - component * factor.shape[1]
-            values = np.minimum(found, factor.shape[1] - 1)
+            # Rounding may push a step past the end: the last value of positive probability owns it.
+            values = np.minimum(found, np.count_nonzero(cumulative < 1.0, axis=1)[component])
             # Columns are independent within a component: each gets its own order there.
             order = np.lexsort((rng.random(num_rows), component))
             codes[column] = values[order]
@@ -204,17 +213,26 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Distribution:
         return Histogram(arrays["probabilities"])
     if kind == "rows":
         return WeightedRows(arrays["codes"], arrays["weights"], tuple(int(s) for s in arrays["shape"]))
-    if kind == "products":
+    if kind == "bits":
+        codes = np.unpackbits(arrays["codes"], axis=1, count=len(arrays["weights"]))
+        return WeightedRows(codes, arrays["weights"], tuple(arrays["shape"].tolist()))
+    if kind in ("products", "relaxed"):
         num_columns = sum(key.startswith("factor_") for key in arrays)
-        return MixtureOfProducts(tuple(arrays[f"factor_{c}"] for c in range(num_columns)), arrays["weights"])
-    raise ValueError(f"unknown kind of distribution {kind!r}; known are histogram, rows and products")
+        factors = tuple(arrays[f"factor_{c}"] for c in range(num_columns))
+        if kind == "products":
+            return MixtureOfProducts(factors, arrays["weights"])
+        # Relaxed rows are made of mixtures, so that module imports this one.
+        from equipoise.data.relaxed import RelaxedRows
+
+        return RelaxedRows(factors)
+    raise ValueError(f"unknown kind of distribution {kind!r}; known are histogram, rows, bits, products and relaxed")
 
 
 def _code_type(shape: tuple[int, ...]) -> type[np.unsignedinteger[Any]]:
     return code_type(max(shape, default=1))
 
 
-def _systematic(rng: np.random.Generator, weights: NDArray[Any], num_rows: int) -> IntArray:
+def systematic(rng: np.random.Generator, weights: NDArray[Any], num_rows: int) -> IntArray:
     """`num_rows` positions in increasing order, position i floor or ceil of its share of them."""
     cumulative = np.cumsum(weights, dtype=np.float64)
     points = (np.arange(num_rows) + rng.random()) * (cumulative[-1] / max(num_rows, 1))

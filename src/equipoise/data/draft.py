@@ -15,6 +15,7 @@ from tomlkit.items import Array
 from tomlkit.items import Table as Section
 
 from equipoise.data.inference import Guess, guess
+from equipoise.data.item_draft import draft_items
 from equipoise.data.sources import Source, open_source
 from equipoise.errors import DataError
 
@@ -34,6 +35,17 @@ _KEYS = """\
   min, max, bins | edges   integer, real, date;  a value outside: out_of_bounds = "refuse" | "clip" | "bucket"
   nullable = true          cells may be missing;  missing = ["NA", "?"] lists texts that mean it
   decimals = 2             real: places that synthetic values have
+
+[rules] section: what cannot be, known without looking at the table. No synthetic row will break a rule.
+  impossible = ["age < 15 and marital = Married"]      conditions that no record fulfils together
+  implies = ["relationship = Husband -> sex = Male"]   what follows from what; a missing value fulfils no = or <
+"""
+
+_ITEM_KEYS = """\
+[items] keys: what the lists of a table of items may hold; each item is a column, in the list or not
+  names = [...] | "items.txt" (one name a line) | count = 1000 (numbers from first = 0)
+  column = "items"         the column of lists, or of texts with separator = ","
+  unknown = "refuse" | "ignore"   what to do with an item that is not declared
 """
 
 
@@ -54,6 +66,10 @@ def draft(source: Any, *, name: str | None = None) -> str:
         values = ["F", "M"]
         confirmed = false
     """
+    if name is None:
+        name = Path(source).name.split(".")[0] if isinstance(source, (str, Path)) else "table"
+    if (items := draft_items(source)) is not None:
+        return tomlkit.dumps(_document(name, {}, items))
     opened = open_source(source)
     if len(set(opened.names)) != len(opened.names):
         raise DataError("two columns of the table have the same name; rename one")
@@ -62,8 +78,6 @@ def draft(source: Any, *, name: str | None = None) -> str:
     guesses = {column: guess(column, _whole_column(opened, column)) for column in opened.names}
     if all(found.kind is None for found in guesses.values()):
         raise DataError("no column of the table can be released: all are empty, identifiers or free text")
-    if name is None:
-        name = Path(source).name.split(".")[0] if isinstance(source, (str, Path)) else "table"
     return tomlkit.dumps(_document(name, guesses))
 
 
@@ -72,12 +86,16 @@ def _whole_column(source: Source, column: str) -> Any:
     return pa.chunked_array([batch.column(0) for batch in source.batches([column], 2**20)])
 
 
-def _document(name: str, guesses: dict[str, Guess]) -> tomlkit.TOMLDocument:
+def _document(name: str, guesses: dict[str, Guess], items: Section | None = None) -> tomlkit.TOMLDocument:
     document = tomlkit.document()
     _comment(document, _HEADER)
     document.add(tomlkit.nl())
     document.add("table", _table(name, guesses))
     document.add("privacy", _privacy(name))
+    if items is not None:
+        _comment(document, _ITEM_KEYS)
+        document.add("items", items)
+        return document
     _comment(document, _KEYS)
     columns = tomlkit.table(is_super_table=True)
     for column, found in guesses.items():

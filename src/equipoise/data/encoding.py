@@ -22,7 +22,10 @@ def encode(table: ArrowArray, schema: Schema) -> Codes:
         >>> encode(pa.table({"member": [True, False]}), Schema("people", (Boolean(name="member"),))).tolist()
         [[1, 0]]
     """
-    return np.concatenate(list(read(table, schema=schema).batches()), axis=1)
+    opened = read(table, schema=schema)
+    if schema.items is None:
+        return np.concatenate(list(opened.batches()), axis=1)
+    return np.concatenate([schema.items.dense(*lists) for lists in opened.baskets()], axis=1)
 
 
 def decode(codes: Codes, schema: Schema, rng: np.random.Generator) -> ArrowArray:
@@ -35,5 +38,7 @@ def decode(codes: Codes, schema: Schema, rng: np.random.Generator) -> ArrowArray
     """
     if len(codes) != len(schema.columns):
         raise SchemaError("the codes and the schema do not have the same number of columns")
+    if schema.items is not None:
+        return pa.table({schema.source_columns[0]: schema.items.decode(codes)})
     cells = [column.decode(codes[row], rng) for row, column in enumerate(schema.columns)]
     return pa.Table.from_arrays(cells, names=list(schema.domain.columns))

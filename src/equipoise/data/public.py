@@ -96,10 +96,11 @@ def read_public(source: Any, schema: Schema) -> Table:
 
 
 def encode_public(public: Table, schema: Schema) -> PublicRows:
-    """The public table's distinct rows, in the codes of the private table's schema.
+    """The public table's distinct rows that obey the rules, in the codes of the private table's schema.
 
     Raises:
-        DataError: A cell does not fit the private schema, the table is empty, or no column is shared.
+        DataError: A cell does not fit the private schema, the table is empty, no row obeys the rules, or no column is
+            shared.
 
     Example:
         >>> import pyarrow as pa
@@ -122,7 +123,10 @@ def encode_public(public: Table, schema: Schema) -> PublicRows:
     if not batches:
         raise DataError("the public table has no rows")
     codes, counts = np.unique(np.concatenate(batches, axis=1), axis=1, return_counts=True)
-    return PublicRows(np.ascontiguousarray(codes), counts.astype(np.int64), shared, _name(public))
+    kept = ~coded.schema.rules.broken_by(codes)
+    if not kept.any():
+        raise DataError("every row of the public table breaks one of the schema's rules")
+    return PublicRows(np.ascontiguousarray(codes[:, kept]), counts[kept].astype(np.int64), shared, _name(public))
 
 
 def _name(public: Table) -> str:

@@ -2,6 +2,8 @@
 
 [table]            name, unit, rows_per_unit, drop
 [privacy]          epsilon, delta, ledger
+[rules]            impossible, implies (data/rules.py)
+[items]            names | count, first, column, separator, unknown, confirmed; instead of [columns] (data/items.py)
 [columns.<name>]   type = categorical | ordinal | boolean | integer | real | date | codes, and the keys of that kind
 """
 
@@ -9,19 +11,21 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from equipoise.data.columns import Column, Listing
 from equipoise.data.dates import Date
+from equipoise.data.items import Items
 from equipoise.data.listed import Boolean, Categorical, Ordinal
 from equipoise.data.real import Real
 from equipoise.data.whole import Codes, Integer
 from equipoise.errors import SchemaError
 
-__all__ = ["KINDS", "Privacy", "TableKeys", "parse", "read_json", "read_toml"]
+__all__ = ["KINDS", "Privacy", "RuleTexts", "TableKeys", "parse", "read_json", "read_toml"]
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -55,22 +59,75 @@ class Privacy(BaseModel):
     ledger: Annotated[str, Field(min_length=1)] | None = None
 
 
-def parse(content: dict[str, Any]) -> tuple[TableKeys, Privacy, tuple[Column, ...]]:
+class RuleTexts(BaseModel):
+    """The `[rules]` section: what cannot be, known without looking at the table."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    impossible: Annotated[tuple[str, ...], Listing] = ()
+    implies: Annotated[tuple[str, ...], Listing] = ()
+
+
+class ItemKeys(BaseModel):
+    """The `[items]` section: what the lists of a table of items may hold."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    names: Annotated[tuple[str, ...], Listing] | None = None
+    count: int | None = None
+    first: Annotated[int, Field(ge=0)] = 0
+    column: Annotated[str, Field(min_length=1)] | None = None
+    separator: Annotated[str, Field(min_length=1)] = ","
+    unknown: Literal["refuse", "ignore"] = "refuse"
+    confirmed: bool = True
+
+    def items(self) -> Items:
+        """The columns that these keys declare."""
+        if (self.names is None) == (self.count is None):
+            raise SchemaError("[items]: give `names`, a list or the path of a file with one name a line, or `count`")
+        if self.names is not None and self.first:
+            raise SchemaError("[items]: `first` is for items that are numbers; drop it")
+        number = self.count if self.names is None else len(self.names)
+        assert number is not None
+        rest = {key: getattr(self, key) for key in ("first", "column", "separator", "unknown", "confirmed")}
+        return Items(number, self.names, **rest)
+
+
+def with_item_names(content: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The content of a schema file with the file that `[items] names` points to read in.
+
+    Raises:
+        SchemaError: There is no such file.
+    """
+    items = content.get("items")
+    if not isinstance(items, dict) or not isinstance(items.get("names"), str):
+        return content
+    names = [line.strip() for line in _text(folder / items["names"]).splitlines()]
+    return content | {"items": items | {"names": [name for name in names if name]}}
+
+
+def parse(content: dict[str, Any]) -> tuple[TableKeys, Privacy, RuleTexts, Sequence[Column]]:
     """Check the sections of a schema file and build its columns.
 
     Raises:
         SchemaError: Names the section or column, the rule, and the legal keys.
     """
-    sections = ("table", "privacy", "columns")
+    sections = ("table", "privacy", "rules", "items", "columns")
     for key in content:
         if key not in sections:
-            raise SchemaError(f"unknown section [{key}]; the sections are [table], [privacy] and [columns.<name>]")
+            raise SchemaError(
+                f"unknown section [{key}]; the sections are [table], [privacy], [rules], and [columns.<name>] or"
+                " [items]"
+            )
         if not isinstance(content[key], dict):
             raise SchemaError(f"{key!r} must be a section: [{key}{'.<name>' if key == 'columns' else ''}]")
     table = _validate(TableKeys, content.get("table", {}), "[table]")
     privacy = _validate(Privacy, content.get("privacy", {}), "[privacy]")
+    rules = _validate(RuleTexts, content.get("rules", {}), "[rules]")
+    if "items" in content and "columns" in content:
+        raise SchemaError("a table has columns or lists of items: give [columns.<name>] or [items], not both")
+    if "items" in content:
+        return table, privacy, rules, _validate(ItemKeys, content["items"], "[items]").items()
     columns = tuple(_column(name, keys) for name, keys in content.get("columns", {}).items())
-    return table, privacy, columns
+    return table, privacy, rules, columns
 
 
 def _column(name: str, keys: object) -> Column:

@@ -17,7 +17,7 @@ import pyarrow.parquet
 
 from equipoise.errors import DataError
 
-__all__ = ["ENDINGS", "Source", "open_source"]
+__all__ = ["ENDINGS", "Source", "open_source", "open_stream"]
 
 ENDINGS = (".csv", ".csv.gz", ".parquet", ".arrow", ".feather")
 """File endings that can be read."""
@@ -184,7 +184,7 @@ class _CsvFile:
             null_values=[""],
             strings_can_be_null=True,
         )
-        return _told(self.path, lambda: pa.csv.open_csv(_stream(self.path), read, lines, convert), _CSV_FAULT)
+        return _told(self.path, lambda: pa.csv.open_csv(open_stream(self.path), read, lines, convert), _CSV_FAULT)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -192,7 +192,7 @@ class _CsvFile:
             # Text of all columns, so that a broken byte in a column nobody wants is not looked at.
             options = pa.csv.ReadOptions(use_threads=False, block_size=2**20)
             lines = pa.csv.ParseOptions(newlines_in_values=True)
-            with pa.csv.open_csv(_stream(self.path), options, lines) as reader:
+            with pa.csv.open_csv(open_stream(self.path), options, lines) as reader:
                 return tuple(reader.schema.names)
 
         return _told(self.path, header, _CSV_FAULT)
@@ -208,7 +208,8 @@ class _CsvFile:
                     yield batch.slice(start, batch_rows)
 
 
-def _stream(path: Path) -> Any:
+def open_stream(path: Path) -> Any:
+    """The bytes of a file, unpacked when it ends in .gz."""
     return pa.input_stream(str(path), compression="gzip" if path.name.lower().endswith(".gz") else None)
 
 

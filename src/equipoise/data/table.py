@@ -13,18 +13,28 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from equipoise.core import Codes, Progress, code_type, silent
+from equipoise.core import Codes, IntArray, Progress, code_type, silent
+from equipoise.data.baskets import open_baskets
 from equipoise.data.conversion import BoolArray
 from equipoise.data.schema import Schema, from_domain, load
 from equipoise.data.sources import Source, open_source
 from equipoise.data.units import keep_rows
-from equipoise.errors import DataError, SchemaError
+from equipoise.errors import DataError, SchemaError, SettingError
 
 __all__ = ["Table", "read"]
 
 BATCH_ROWS = 2**16
 """Rows of a batch: large enough to forget Arrow's overhead, small enough for the cache of one core."""
+
+MOST_DENSE = 1024
+"""Items up to which a row is read as codes, one for each item, and any workload and method will do."""
+
+NO_CODES = (
+    f"a table of more than {MOST_DENSE:,} items takes a workload of conjunctions, such as --workload 'random 3-way x"
+    " 1000', and a method that models no column: --method dual_query"
+)
 
 
 @dataclass(frozen=True)
@@ -74,7 +84,7 @@ class Table:
     def raw_batches(self, *, batch_rows: int = BATCH_ROWS) -> Iterator[Any]:
         """Arrow record batches of the rows used, before encoding: private, for the encoder and the steward only."""
         start = 0
-        for batch in self.source.batches(self.schema.domain.columns, batch_rows):
+        for batch in self.source.batches(self.schema.source_columns, batch_rows):
             end = start + batch.num_rows
             yield batch if self.kept is None else batch.filter(pa.array(self.kept[start:end]))
             start = end
@@ -92,6 +102,13 @@ class Table:
         Raises:
             DataError: A cell does not fit the schema, or the file cannot be read to its end.
         """
+        if self.schema.items is not None:
+            if self.schema.items.number > MOST_DENSE:
+                raise SettingError(NO_CODES)
+            yield from (
+                self.schema.items.dense(*rows) for rows in self.baskets(batch_rows=batch_rows, progress=progress)
+            )
+            return
         columns = self.schema.columns
         dtype = code_type(max(column.size for column in columns))
         total = 0 if progress is silent else self.num_rows
@@ -106,13 +123,31 @@ class Table:
             done += batch.num_rows
             progress(done, total)
 
+    def baskets(
+        self, *, batch_rows: int = BATCH_ROWS, progress: Progress = silent
+    ) -> Iterator[tuple[IntArray, NDArray[np.int32]]]:
+        """The rows of a table of items, at most `batch_rows` at a time: see `Items.encode`.
+
+        Raises:
+            DataError: An item is not declared, or the file cannot be read to its end.
+        """
+        items = self.schema.items
+        assert items is not None
+        total, done = 0 if progress is silent else self.num_rows, 0
+        for batch in self.raw_batches(batch_rows=batch_rows):
+            if batch.num_rows:
+                yield items.encode(batch.column(0))
+                done += batch.num_rows
+                progress(done, total)
+
 
 def read(source: Any, *, schema: str | Path | Schema) -> Table:
     """Open a table; rows are read later, when they are counted.
 
     Args:
         source: Path of a CSV, CSV.gz, Parquet or Arrow/Feather file; a pandas or polars data frame; an Arrow table, or
-            anything else with `__arrow_c_stream__`.
+            anything else with `__arrow_c_stream__`. For a table of items also a libsvm file, a file with one list a
+            line, a scipy sparse matrix, or a 0/1 array.
         schema: Path of a schema file (TOML) or of a domain file (JSON), or a `Schema`.
 
     Raises:
@@ -127,9 +162,9 @@ def read(source: Any, *, schema: str | Path | Schema) -> Table:
         (3, [[[3, 4, 3]]])
     """
     public = schema if isinstance(schema, Schema) else _read_schema(Path(schema))
-    table = Table(public, open_source(source))
+    table = Table(public, open_source(source) if public.items is None else open_baskets(source, public.items))
     _check_names(table.source.names, public)
-    if next(table.source.batches(public.domain.columns[:1], BATCH_ROWS), None) is None:
+    if next(table.source.batches(public.source_columns[:1], BATCH_ROWS), None) is None:
         raise DataError("the table has no rows")
     return table
 
@@ -146,7 +181,7 @@ def _check_names(names: tuple[str, ...], schema: Schema) -> None:
     for name in names:
         if names.count(name) > 1:
             raise DataError(f"column {name!r}: the table has more than one column of that name; rename them")
-    wanted = schema.domain.columns if schema.unit is None else (*schema.domain.columns, schema.unit)
+    wanted = schema.source_columns if schema.unit is None else (*schema.source_columns, schema.unit)
     for name in wanted:
         if name not in names:
             raise DataError(f"column {name!r}: the schema names it but the table has no such column")

@@ -13,10 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 from equipoise.core import Codes, IntArray, Progress, silent
 from equipoise.data.table import Table
+from equipoise.engines.bits import count_conjunctions
 from equipoise.errors import DataError, QueryError, SettingError
 from equipoise.privacy import Private
+from equipoise.queries.conjunctions import Conjunctions
 from equipoise.queries.counting import Tally
 from equipoise.queries.cover import cover
+from equipoise.queries.queries import Queries
 from equipoise.queries.workload import Workload
 
 __all__ = ["count", "count_codes", "memory_bytes"]
@@ -34,7 +37,7 @@ RESULT_BYTES = 8  # of a query in the result
 
 def count(
     table: Table,
-    workload: Workload,
+    workload: Queries,
     *,
     threads: int | None = None,
     batch_rows: int = BATCH_ROWS,
@@ -55,6 +58,9 @@ def count(
     """
     if workload.domain != table.schema.domain:
         raise QueryError("the workload was built over other columns than the table's; build it from the table's schema")
+    if isinstance(workload, Conjunctions):
+        return Private(count_conjunctions(table, workload, threads=_num_threads(threads), progress=progress), workload)
+    assert isinstance(workload, Workload)
     batches = table.batches(batch_rows=batch_rows, progress=progress)
     return Private(count_codes(batches, workload, num_rows=table.num_rows, threads=threads), workload)
 

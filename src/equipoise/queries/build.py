@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from equipoise.data.domain import Domain
+from equipoise.data.table import MOST_DENSE, NO_CODES
 from equipoise.errors import QueryError
 from equipoise.queries import families
+from equipoise.queries.conjunctions import Conjunctions
 from equipoise.queries.query import Query
 from equipoise.queries.text import parse
 from equipoise.queries.workload import Group, Workload
@@ -22,31 +24,31 @@ from equipoise.queries.workload import Group, Workload
 if TYPE_CHECKING:
     from equipoise.data.schema import Schema
 
-__all__ = ["Spec", "build", "columns_of"]
+__all__ = ["Spec", "build", "columns_of", "text_of"]
 
-Spec: TypeAlias = "str | os.PathLike[str] | Workload | Sequence[str | Sequence[str] | Query]"
+Spec: TypeAlias = "str | os.PathLike[str] | Workload | Conjunctions | Sequence[str | Sequence[str] | Query]"
 
 FORMS = (
     "3-way",
     "2-way,3-way",
     "random 64 3-way seed 0",
-    "random 3-way conjunctions x 1000 seed 0",
+    "random 3-way x 1000 seed 0",
     "prefixes",
     "ranges",
     'a JSON file {"marginals": [["age", "sex"], ...]}',
 )
 
 
-def build(spec: Spec, schema: Schema | Domain) -> Workload:
+def build(spec: Spec, schema: Schema | Domain) -> Workload | Conjunctions:
     """The workload that a spec describes, over the columns of a schema.
 
     Args:
         spec: One of, or several with commas between them: `3-way` (all marginals of three columns); `random 64 3-way
-            seed 0` (that many of them, the same for the same seed); `random 3-way conjunctions x 1000 seed 0`
-            (conjunctions of literals on columns of two values); `prefixes` and `ranges` (of each ordinal column). Or
-            the path of a JSON file `{"marginals": [["age", "sex"], ...], "weights": [...]}`. Or a list of column
-            tuples (marginals), query texts and `Query` objects. Or a `Workload`, which is checked to be over this
-            schema and returned.
+            seed 0` (that many of them, the same for the same seed); `random 3-way x 1000 seed 0` (that many cells of
+            such marginals: on columns of two values, conjunctions of three literals); `prefixes` and `ranges` (of each
+            ordinal column). Or the path of a JSON file `{"marginals": [["age", "sex"], ...], "weights": [...]}`. Or a
+            list of column tuples (marginals), query texts and `Query` objects. Or a `Workload` or `Conjunctions`,
+            which is checked to be over this schema and returned.
         schema: The public schema; a bare `Domain` serves where neither texts nor ordinal columns are needed.
 
     Returns:
@@ -66,19 +68,39 @@ def build(spec: Spec, schema: Schema | Domain) -> Workload:
         2
     """
     domain = schema if isinstance(schema, Domain) else schema.domain
-    if isinstance(spec, Workload):
+    if isinstance(spec, Workload | Conjunctions):
         if spec.domain != domain:
             raise QueryError("the workload was built over other columns or sizes than the schema's; build it again")
         return spec
+    if not isinstance(schema, Domain) and schema.items is not None and schema.items.number > MOST_DENSE:
+        if not isinstance(spec, str) or (conjunctions := _conjunctions(" ".join(spec.split()), domain)) is None:
+            raise QueryError(NO_CODES)
+        return conjunctions
     if _is_file(spec):
         groups: Iterable[Group] = _from_file(Path(spec), domain)  # type: ignore[arg-type]
     elif isinstance(spec, str):
-        groups = itertools.chain.from_iterable(_from_text(part, schema, domain) for part in _parts(spec))
+        parts = _parts(spec)
+        if len(parts) == 1 and (conjunctions := _conjunctions(parts[0], domain)) is not None:
+            return conjunctions
+        groups = itertools.chain.from_iterable(_from_text(part, schema, domain) for part in parts)
     elif isinstance(spec, Sequence):
         groups = _from_list(spec, schema, domain)
     else:
         raise QueryError(_unknown(str(type(spec).__name__)))
     return Workload(domain, _merged(groups))
+
+
+def text_of(spec: object) -> str:
+    """A spec as the statement records it: a text or a path, with the seed of what is random spelled out.
+
+    Example:
+        >>> text_of("2-way, random 3-way x 1000")
+        '2-way, random 3-way x 1000 seed 0'
+    """
+    if not isinstance(spec, str) or _is_file(spec):
+        return str(spec) if isinstance(spec, str | os.PathLike) else "custom"
+    parts = [" ".join(part.split()) for part in spec.split(",")]
+    return ", ".join(f"{p} seed 0" if p.startswith("random ") and " seed " not in p else p for p in parts)
 
 
 def columns_of(spec: Spec) -> list[str] | None:
@@ -187,13 +209,19 @@ def _from_text(text: str, schema: Schema | Domain, domain: Domain) -> Iterator[G
     elif match := re.fullmatch(r"random (\d+) (\d+)-way(?: seed (\d+))?", text):
         rng = np.random.default_rng(int(match[3] or 0))
         yield from families.random_marginals(rng, domain, int(match[2]), int(match[1]))
-    elif match := re.fullmatch(r"random (\d+)-way(?: conjunctions)? x (\d+)(?: seed (\d+))?", text):
-        rng = np.random.default_rng(int(match[3] or 0))
-        yield from _grouped(families.random_conjunctions(rng, domain, int(match[1]), int(match[2])), domain)
+    elif (conjunctions := _conjunctions(text, domain)) is not None:
+        yield from conjunctions.grouped().groups
     elif text in ("prefixes", "ranges"):
         yield from families.intervals(text, schema)
     else:
         raise QueryError(_unknown(text))
+
+
+def _conjunctions(text: str, domain: Domain) -> Conjunctions | None:
+    match = re.fullmatch(r"random (\d+)-way(?: conjunctions)? x (\d+)(?: seed (\d+))?", text)
+    if match is None:
+        return None
+    return families.random_conjunctions(np.random.default_rng(int(match[3] or 0)), domain, int(match[1]), int(match[2]))
 
 
 def _merged(groups: Iterable[Group]) -> tuple[Group, ...]:

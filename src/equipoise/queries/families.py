@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from equipoise.core import IntArray
 from equipoise.data.domain import Domain
 from equipoise.errors import CapacityError, QueryError
+from equipoise.queries.conjunctions import Conjunctions, first_of_each
 from equipoise.queries.group import MAX_CELLS, Group
-from equipoise.queries.query import Query
 
 if TYPE_CHECKING:
     from equipoise.data.schema import Schema
@@ -21,6 +22,9 @@ __all__ = ["all_marginals", "intervals", "marginal", "random_conjunctions", "ran
 
 MAX_GROUPS = 1_000_000
 """Groups that a workload may have; beyond it every step of a game would take seconds."""
+
+MAX_CONJUNCTIONS = 4_000_000
+"""Conjunctions that a workload may have: their counts and literals are small, but a round looks at each."""
 
 MAX_MASK_ENTRIES = 2**28
 """Mask entries (256 MB) that the ranges of one column may take."""
@@ -74,20 +78,61 @@ def random_marginals(rng: np.random.Generator, domain: Domain, order: int, numbe
         yield marginal(domain, columns)
 
 
-def random_conjunctions(rng: np.random.Generator, domain: Domain, order: int, number: int) -> Iterator[Query]:
-    """Different conjunctions of `order` literals on columns of two values, uniformly chosen."""
-    binary = [c for c, size in enumerate(domain.sizes) if size == 2]
-    if not 1 <= order <= len(binary):
-        raise QueryError(f"{order}-way conjunctions need {order} columns of two values; there are {len(binary)}")
-    total = math.comb(len(binary), order) * 2**order
-    if not 1 <= number <= min(total, MAX_GROUPS):
-        raise QueryError(f"ask for 1 to {min(total, MAX_GROUPS):,} conjunctions; {number:,} were asked for")
-    chosen: dict[tuple[tuple[int, ...], tuple[int, ...]], None] = {}
-    while len(chosen) < number:
-        columns = sorted(rng.choice(binary, size=order, replace=False).tolist())
-        chosen[tuple(columns), tuple(rng.integers(2, size=order).tolist())] = None
-    for columns_, codes in sorted(chosen):
-        yield Query(columns_, tuple(np.arange(2) == code for code in codes))
+def random_conjunctions(rng: np.random.Generator, domain: Domain, order: int, number: int) -> Conjunctions:
+    """Different cells of marginals of `order` columns, uniformly chosen among all such cells.
+
+    On columns of two values these are the conjunctions of `order` literals; on the others, of their one-hot bits.
+    """
+    sizes = np.array(domain.sizes, dtype=np.int64)
+    usable = np.flatnonzero(sizes > 1)  # a column of one value says nothing
+    if not 1 <= order <= len(usable):
+        raise QueryError(
+            f"{order}-way conjunctions need {order} columns of two or more values; there are {len(usable)}"
+        )
+    total = _num_cells(sizes[usable], order)
+    if not 1 <= number <= min(total, MAX_CONJUNCTIONS):
+        raise QueryError(f"ask for 1 to {min(total, MAX_CONJUNCTIONS):,} conjunctions; {number:,} were asked for")
+    if 2 * number > total:  # Rejection would be slow, and enumerating is cheap.
+        literals = _all_cells(sizes, usable, order)
+        literals = literals[rng.choice(total, size=number, replace=False)]
+    else:
+        literals = _drawn_cells(rng, sizes, order, number)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    columns = np.searchsorted(starts, literals, side="right") - 1
+    return Conjunctions.of(domain, columns, literals - starts[columns])
+
+
+def _num_cells(sizes: IntArray, order: int) -> int:
+    """Cells of all marginals of `order` columns: the elementary symmetric polynomial of the sizes."""
+    sums = [1] + [0] * order
+    values, repeats = np.unique(sizes, return_counts=True)
+    for size, number in zip(values.tolist(), repeats.tolist(), strict=True):
+        power = [math.comb(number, k) * size**k for k in range(order + 1)]
+        sums = [sum(sums[k - j] * power[j] for j in range(k + 1)) for k in range(order + 1)]
+    return sums[order]
+
+
+def _all_cells(sizes: IntArray, usable: IntArray, order: int) -> IntArray:
+    starts = np.cumsum(sizes) - sizes
+    cells = [
+        np.stack(np.meshgrid(*(starts[c] + np.arange(sizes[c]) for c in columns), indexing="ij"), axis=-1)
+        for columns in itertools.combinations(usable, order)
+    ]
+    return np.concatenate([cell.reshape(-1, order) for cell in cells])
+
+
+def _drawn_cells(rng: np.random.Generator, sizes: IntArray, order: int, number: int) -> IntArray:
+    """Sets of positions in the one-hot record, of different columns, without repeats, by rejection."""
+    column_of = np.repeat(np.arange(len(sizes)), sizes)
+    bits = np.flatnonzero(sizes[column_of] > 1)
+    found = np.zeros((0, order), dtype=np.int64)
+    while len(found) < number:
+        drawn = np.sort(bits[rng.integers(len(bits), size=(number - len(found) + 64, order))], axis=1)
+        drawn = drawn[(np.diff(column_of[drawn], axis=1) != 0).all(axis=1)]
+        found = np.concatenate([found, drawn])
+        # The first to come are kept, so that what is kept is uniform.
+        found = found[np.sort(first_of_each(found))]
+    return found[:number]
 
 
 def intervals(kind: str, schema: Schema | Domain) -> Iterator[Group]:

@@ -110,6 +110,19 @@ class Group:
             left = (left[:, :, None] * factor[:, None, :]).reshape(len(weights), -1)
         return left.sum(axis=0) if len(parts) == 1 else (left.T @ parts[-1]).reshape(-1)
 
+    def cells(self, positions: IntArray) -> IntArray:
+        """The codes of the queries at these positions, one row each.
+
+        Raises:
+            QueryError: One of them allows several values of a column.
+        """
+        if self.masks is None:
+            return np.stack(np.unravel_index(positions, self.shape), axis=1).astype(np.int64)
+        chosen = [mask[positions] for mask in self.masks]
+        if any((mask.sum(axis=1) != 1).any() for mask in chosen):
+            raise QueryError("a range or a set of values is not a single cell")
+        return np.stack([mask.argmax(axis=1) for mask in chosen], axis=1).astype(np.int64)
+
     def query(self, position: int) -> Query:
         """The query at a position of the group."""
         if not 0 <= position < self.num_queries:

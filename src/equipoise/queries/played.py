@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from equipoise.core import Distribution, FloatArray
-from equipoise.queries.workload import Workload
+from equipoise.queries.queries import Queries
 
 __all__ = ["Played"]
 
@@ -16,7 +16,7 @@ class Played:
     """A distribution beside the workload it is judged on; public."""
 
     distribution: Distribution
-    workload: Workload
+    workload: Queries
 
     @cached_property
     def answers(self) -> FloatArray:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core import Codes, Distribution
+from equipoise.data.conditions import Conditions
 from equipoise.errors import QueryError
 
 __all__ = ["Query"]
@@ -49,6 +50,11 @@ class Query:
             masks.append(mask)
         object.__setattr__(self, "columns", tuple(int(self.columns[i]) for i in order))
         object.__setattr__(self, "masks", tuple(masks))
+
+    @property
+    def conditions(self) -> Conditions:
+        """The same as a mask for each column."""
+        return dict(zip(self.columns, self.masks, strict=True))
 
     @property
     def cell(self) -> tuple[int, ...] | None:

@@ -82,6 +82,24 @@ class Workload:
         """The text form of the query with this id."""
         return text.describe(self.query(query_id), schema)
 
+    def literals(self, ids: IntArray) -> tuple[IntArray, IntArray]:
+        """See `Queries.literals`.
+
+        Example:
+            >>> workload = Workload(Domain(("sex", "age"), (2, 3)), (Group((0,), (2,)), Group((0, 1), (2, 3))))
+            >>> [array.tolist() for array in workload.literals(np.array([1, 7]))]
+            [[[0, -1], [0, 1]], [[1, 0], [1, 2]]]
+        """
+        owners = self.group_of(ids)
+        width = max((len(self.groups[g].columns) for g in np.unique(owners)), default=1)
+        columns, codes = np.full((len(owners), width), -1, dtype=np.int64), np.zeros((len(owners), width), np.int64)
+        for owner in np.unique(owners):
+            group, places = self.groups[owner], np.flatnonzero(owners == owner)
+            order = len(group.columns)
+            columns[places, :order] = group.columns
+            codes[places, :order] = group.cells(np.asarray(ids)[places] - self.starts[owner])
+        return columns, codes
+
     def weights(self) -> IntArray:
         """The weight of each query."""
         return np.repeat(

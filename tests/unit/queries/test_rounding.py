@@ -88,3 +88,12 @@ def test_progress_ends_at_its_total(mixture):
     )
     assert reports[-1][0] == reports[-1][1]
     assert [done for done, _ in reports] == sorted(done for done, _ in reports)
+
+
+def test_more_work_than_the_limit_visits_fewer_rows_and_still_repairs(mixture, monkeypatch):
+    drawn = mixture.sample(np.random.default_rng(0), 2000)
+    whole = round_rows(np.random.default_rng(0), mixture, TRIPLES, 2000, codes=drawn)
+    monkeypatch.setattr("equipoise.queries.rounding.MAX_LOOKS", 2000 * 3 * 30)
+    some = round_rows(np.random.default_rng(0), mixture, TRIPLES, 2000, codes=drawn)
+    left = [squares(rows, mixture, TRIPLES) for rows in (whole, some, drawn)]
+    assert left[0] < left[1] < left[2]
