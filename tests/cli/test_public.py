@@ -22,9 +22,18 @@ def census(bench: Bench) -> Path:
     return path
 
 
-@pytest.mark.parametrize("method", ["pmw_pub", "pep_pub"])
+@pytest.fixture
+def poor(bench: Bench) -> Path:
+    """A public table of one kind of people."""
+    path = Path(bench.folder) / "poor.csv"
+    path.write_text("\n".join([HEADER, *["Male,3,1.0,East"] * 40]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("method", ["pmw_pub", "pep_pub", "mixture_pub"])
 def test_release_records_the_public_table(bench: Bench, census: Path, method: str) -> None:
-    result = bench.release("--method", method, "--public", census, "--seed", 3)
+    option = "num_components=50" if method == "mixture_pub" else "num_rounds=3"
+    result = bench.release("--method", method, "--option", option, "--public", census, "--seed", 3)
     assert result.exit_code == 0, result.text
     said = json.loads((bench.out / "statement.json").read_text())
     assert said["public_data"]["name"] == "census.csv"
@@ -40,6 +49,35 @@ def test_release_records_the_public_table(bench: Bench, census: Path, method: st
 def test_a_release_without_public_data_says_so(released: Bench) -> None:
     said = json.loads((released.out / "statement.json").read_text())
     assert said["public_data"] is None
+
+
+def test_one_of_several_public_tables_is_chosen_privately_and_the_statement_says_so(
+    bench: Bench, census: Path, poor: Path
+) -> None:
+    result = bench.release("--method", "pep_pub", "--public", poor, "--public", census, "--seed", 3)
+    assert result.exit_code == 0, result.text
+    said = json.loads((bench.out / "statement.json").read_text())
+    known = {said["public_data"]["name"], *(other["name"] for other in said["public_data"]["others"])}
+    assert known == {"poor.csv", "census.csv"}
+    assert "chosen privately" in said["public_data"]["use"]
+    assert any("selection" in event["words"] for event in said["events"])
+    assert said["method"]["name"] == "pep_pub"
+    assert "poor.csv, census.csv" in said["method"]["options"]["public_choice"]
+    assert eq.load(bench.out).sample(10, seed=1).num_rows == 10
+
+
+def test_auto_uses_all_public_tables_also_such_that_lack_columns(bench: Bench, census: Path) -> None:
+    lacking = Path(bench.folder) / "lacking.csv"
+    lacking.write_text("\n".join(["sex,age", *(",".join(line.split(",")[:2]) for line in rows(80)[20:])]) + "\n")
+    given = ("--method", "auto", "--option", "objective=both", "--public", lacking, "--public", census)
+    result = bench.release(*given, "--seed", 3)
+    assert result.exit_code == 0, result.text
+    said = json.loads((bench.out / "statement.json").read_text())
+    assert said["method"]["name"] == "mixture_pub"
+    assert "public tables" in said["method"]["options"]["chosen_because"]
+    assert said["public_data"]["use"] == "all tables were used"
+    assert [note.split()[0] for note in said["method"]["notes"]] == ["lacking.csv", "census.csv"]
+    assert said["public_data"]["assumption"] in said["outside_the_guarantee"]
 
 
 def test_plan_takes_the_same_option(bench: Bench, census: Path) -> None:
@@ -62,6 +100,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_spent(bench: Bench, cen
     for method, file, code, words in (
         ("mwem", census, 2, "mwem uses no public table"),
         ("pep_pub", lacking, 2, "lacks region"),
+        ("pmw_pub", lacking, 2, "mixture_pub"),
         ("pep_pub", foreign, 4, "none of the private table's columns"),
         ("pep_pub", strange, 4, "public table does not fit"),
         ("pep_pub", Path(bench.folder) / "nowhere.csv", 4, "no file"),
@@ -88,13 +127,11 @@ def test_an_unfinished_release_goes_on_with_the_same_public_table_only(bench: Be
         pipeline.run(request, bench.out)
 
 
-def test_python_release_and_choice_between_public_tables(bench: Bench, census: Path) -> None:
+def test_python_release_and_choice_between_public_tables(bench: Bench, census: Path, poor: Path) -> None:
     table = eq.read(bench.table, schema=bench.schema).select(["sex", "age", "region"])
     public = eq.read(census, schema=bench.schema)
     made = eq.release(table, epsilon=0.5, workload="2-way", method="pep_pub", public=public)
     assert made.statement["public_data"]["name"] == "census.csv"
-    poor = Path(bench.folder) / "poor.csv"
-    poor.write_text(f"{HEADER}\nMale,3,1.0,East\n")
     settings: dict[str, Any] = {"epsilon": 0.7, "workload": "1-way"}
     good = eq.public_error(table, public, **settings)
     bad = eq.public_error(table, eq.read(poor, schema=bench.schema), **settings)

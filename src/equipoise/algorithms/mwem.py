@@ -35,8 +35,9 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from equipoise.algorithms import rounds
-from equipoise.algorithms.algorithm import Plan, Players, Setting, require_memory, resolved
+from equipoise.algorithms.algorithm import Plan, Players, Setting, require_memory
 from equipoise.algorithms.select_measure import Split, split
+from equipoise.algorithms.select_plan import plan_rounds, players_of, rounds_of_least
 from equipoise.data_players.multiplicative_weights import MultiplicativeWeights, memory_bytes
 
 __all__ = ["Mwem"]
@@ -64,7 +65,7 @@ class Mwem:
 
     def plan(self, setting: Setting) -> Plan:
         """See `Algorithm.plan`."""
-        memory = memory_bytes(setting.workload.domain.num_cells)
+        memory = memory_bytes(setting.grouped.domain.num_cells)
         require_memory(memory, setting, self.name)
         theory = self.mode == "theory"
         num_rounds = self.num_rounds
@@ -75,34 +76,28 @@ class Mwem:
                 else rounds.mwem_rounds(setting, whole_marginals=self.moves == "marginal")
             )
         budget = self._split(setting, num_rounds)
-        return Plan(
-            method=self.name,
-            options=resolved(
-                self,
-                num_rounds=num_rounds,
-                moves=budget.moves,
-                selection_share=self._share,
-                replay="none" if theory else self.replay,
-                output="average" if theory else self.output,
-            ),
-            num_rounds=budget.num_rounds,
-            events=budget.events(setting),
-            pure=setting.epsilon is not None,
-            memory_bytes=memory,
-            forecast=budget.forecast(setting, error_bound(setting, budget) if theory else None),
-            asked=setting.workload,
+        return plan_rounds(
+            self,
+            setting,
+            budget,
+            memory=memory,
+            bound=error_bound(setting, budget) if theory else None,
+            num_rounds=num_rounds,
+            selection_share=self._share,
+            replay="none" if theory else self.replay,
+            output="average" if theory else self.output,
         )
 
     def players(self, setting: Setting, plan: Plan) -> Players:
         """See `Algorithm.players`."""
         budget = self._split(setting, plan.options["num_rounds"])
         data_player = MultiplicativeWeights(
-            workload=setting.workload,
+            workload=setting.grouped,
             num_rows=setting.num_rows,
             replay=plan.options["replay"],
             average=plan.options["output"] == "average",
         )
-        return Players(budget.query_player(setting, repeats=True), data_player, budget.evidence(setting, repeats=True))
+        return players_of(setting, budget, data_player, repeats=True)
 
     @property
     def _share(self) -> Fraction:
@@ -117,9 +112,7 @@ class Mwem:
         return split(setting, num_rounds=num_rounds, selection_share=self._share, moves=self._moves)
 
     def _theory_rounds(self, setting: Setting) -> int:
-        """The number of rounds with the smallest bound: a search over a geometric grid, public quantities only."""
-        grid = sorted({max(1, round(1.1**k)) for k in range(100)})
-        return min(grid, key=lambda num_rounds: error_bound(setting, self._split(setting, num_rounds)))
+        return rounds_of_least(lambda num_rounds: error_bound(setting, self._split(setting, num_rounds)))
 
 
 def error_bound(setting: Setting, budget: Split) -> float:
@@ -128,7 +121,7 @@ def error_bound(setting: Setting, budget: Split) -> float:
     Laplace noise of scale b stays within b log(2T/beta) in all T rounds with probability 1 - beta/2, Gaussian within
     stddev sqrt(2 log(4T/beta)).
     """
-    workload, n, rounds_ = setting.workload, setting.num_rows, budget.num_rounds
+    workload, n, rounds_ = setting.grouped, setting.num_rows, budget.num_rounds
     assert budget.selection_epsilon is not None
     select = 2 / (n * float(budget.selection_epsilon)) * math.log(2 * rounds_ * workload.num_queries / BETA)
     if budget.measurement_epsilon is not None:

@@ -24,6 +24,8 @@ Differences from the paper:
   3. By default the projection is soft, by each measurement's own noise (`solver="noise_aware"`); "projection" is the
      paper's, "dual" the exact maximum-entropy point of its feasible set. Post-processing, all three.
   4. Answers and measurements are clamped to [1e-6, 1 - 1e-6] before the logarithm. Post-processing.
+  5. On request, whole marginals are scored with their noise in mind (`score`) and later rounds take the budget of
+     several (`schedule="annealed"`, `query_players.annealed`): the total stays what the plan reserves.
 """
 
 from __future__ import annotations
@@ -34,9 +36,11 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from equipoise.algorithms import rounds
-from equipoise.algorithms.algorithm import Plan, Players, Setting, require_memory, resolved
-from equipoise.algorithms.select_measure import Split, split
+from equipoise.algorithms.algorithm import Plan, Players, Setting, require_memory
+from equipoise.algorithms.select_measure import Schedule, Split, split
+from equipoise.algorithms.select_plan import plan_rounds, players_of, rounds_of_least
 from equipoise.data_players.entropy_projection import EntropyProjection, memory_bytes
+from equipoise.query_players.best_marginal import Score
 
 __all__ = ["Pep"]
 
@@ -58,11 +62,13 @@ class Pep:
     moves: Literal["marginal", "cell"] = "marginal"
     selection_share: Fraction | None = None
     solver: Literal["noise_aware", "projection", "dual"] = "noise_aware"
+    schedule: Schedule = "fixed"
+    score: Score = "largest"
     mode: Literal["practice", "theory"] = "practice"
 
     def plan(self, setting: Setting) -> Plan:
         """See `Algorithm.plan`."""
-        memory = memory_bytes(setting.workload.domain.num_cells)
+        memory = memory_bytes(setting.grouped.domain.num_cells)
         require_memory(memory, setting, self.name)
         theory = self.mode == "theory"
         num_rounds = self.num_rounds
@@ -70,38 +76,32 @@ class Pep:
             num_rounds = (
                 self._theory_rounds(setting)
                 if theory
-                else rounds.pep_rounds(setting, whole_marginals=self.moves == "marginal")
+                else rounds.pep_rounds(
+                    setting, whole_marginals=self.moves == "marginal", annealed=self.schedule == "annealed"
+                )
             )
         budget = self._split(setting, num_rounds)
-        return Plan(
-            method=self.name,
-            options=resolved(
-                self,
-                num_rounds=num_rounds,
-                moves=budget.moves,
-                selection_share=self._share,
-                solver="projection" if theory else self.solver,
-            ),
-            num_rounds=budget.num_rounds,
-            events=budget.events(setting),
-            pure=setting.epsilon is not None,
-            memory_bytes=memory,
-            forecast=budget.forecast(setting, error_bound(setting, budget) if theory else None),
-            asked=setting.workload,
+        return plan_rounds(
+            self,
+            setting,
+            budget,
+            memory=memory,
+            bound=error_bound(setting, budget) if theory else None,
+            num_rounds=num_rounds,
+            selection_share=self._share,
+            solver="projection" if theory else self.solver,
         )
 
     def players(self, setting: Setting, plan: Plan) -> Players:
         """See `Algorithm.players`."""
         budget = self._split(setting, plan.options["num_rounds"])
         data_player = EntropyProjection(
-            workload=setting.workload,
+            workload=setting.grouped,
             num_rows=setting.num_rows,
             solver=plan.options["solver"],
             tolerance="noise" if self.mode == "theory" else 0.0,
         )
-        return Players(
-            budget.query_player(setting, repeats=False), data_player, budget.evidence(setting, repeats=False)
-        )
+        return players_of(setting, budget, data_player, repeats=False)
 
     @property
     def _share(self) -> Fraction:
@@ -113,17 +113,22 @@ class Pep:
         return "cell" if self.mode == "theory" else self.moves
 
     def _split(self, setting: Setting, num_rounds: int) -> Split:
-        return split(setting, num_rounds=num_rounds, selection_share=self._share, moves=self._moves)
+        return split(
+            setting,
+            num_rounds=num_rounds,
+            selection_share=self._share,
+            moves=self._moves,
+            schedule=self.schedule,
+            score=self.score,
+        )
 
     def _theory_rounds(self, setting: Setting) -> int:
-        """The number of rounds with the smallest bound: a search over a geometric grid, public quantities only."""
-        grid = sorted({max(1, round(1.1**k)) for k in range(100)})
-        return min(grid, key=lambda num_rounds: error_bound(setting, self._split(setting, num_rounds)))
+        return rounds_of_least(lambda num_rounds: error_bound(setting, self._split(setting, num_rounds)))
 
 
 def error_bound(setting: Setting, budget: Split) -> float:
     """The accuracy bound of the module's docstring for the best round, with probability 1 - BETA."""
-    workload, n, num_rounds = setting.workload, setting.num_rows, budget.num_rounds
+    workload, n, num_rounds = setting.grouped, setting.num_rows, budget.num_rounds
     gamma = budget.measurement_stddev / n * math.sqrt(2 * math.log(4 * num_rounds / BETA))
     assert budget.selection_epsilon is not None
     slack = 2 / (n * float(budget.selection_epsilon)) * math.log(2 * num_rounds * workload.num_queries / BETA)

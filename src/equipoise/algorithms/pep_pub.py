@@ -31,9 +31,10 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from equipoise.algorithms import rounds
-from equipoise.algorithms.algorithm import Plan, Players, Setting, resolved
+from equipoise.algorithms.algorithm import Plan, Players, Setting
 from equipoise.algorithms.pmw_pub import memory_of, starting_rows
 from equipoise.algorithms.select_measure import Split, split
+from equipoise.algorithms.select_plan import plan_rounds, players_of
 from equipoise.data_players.entropy_projection import EntropyProjection
 
 __all__ = ["PepPub"]
@@ -64,35 +65,26 @@ class PepPub:
         if num_rounds is None:
             num_rounds = rounds.pep_rounds(setting, whole_marginals=self._moves == "marginal")
         budget = self._split(setting, num_rounds)
-        return Plan(
-            method=self.name,
-            options=resolved(
-                self,
-                num_rounds=num_rounds,
-                moves=budget.moves,
-                selection_share=self._share,
-                solver="projection" if self.mode == "paper" else self.solver,
-            ),
-            num_rounds=budget.num_rounds,
-            events=budget.events(setting),
-            pure=setting.epsilon is not None,
-            memory_bytes=memory,
-            forecast=budget.forecast(setting),
-            asked=setting.workload,
+        return plan_rounds(
+            self,
+            setting,
+            budget,
+            memory=memory,
+            num_rounds=num_rounds,
+            selection_share=self._share,
+            solver="projection" if self.mode == "paper" else self.solver,
         )
 
     def players(self, setting: Setting, plan: Plan) -> Players:
         """See `Algorithm.players`."""
         budget = self._split(setting, plan.options["num_rounds"])
         data_player = EntropyProjection(
-            workload=setting.workload,
+            workload=setting.grouped,
             num_rows=setting.num_rows,
             solver=plan.options["solver"],
             public=starting_rows(setting, self.name, self.start),
         )
-        return Players(
-            budget.query_player(setting, repeats=False), data_player, budget.evidence(setting, repeats=False)
-        )
+        return players_of(setting, budget, data_player, repeats=False)
 
     @property
     def _moves(self) -> Literal["marginal", "cell"]:

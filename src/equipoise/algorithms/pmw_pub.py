@@ -31,8 +31,9 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from equipoise.algorithms import rounds
-from equipoise.algorithms.algorithm import Plan, Players, Setting, require_public, resolved
+from equipoise.algorithms.algorithm import Plan, Players, Setting, require_public
 from equipoise.algorithms.select_measure import Split, split
+from equipoise.algorithms.select_plan import plan_rounds, players_of
 from equipoise.data.public import PublicRows
 from equipoise.data_players.multiplicative_weights import MultiplicativeWeights
 from equipoise.data_players.public_support import memory_bytes
@@ -66,33 +67,26 @@ class PmwPub:
         if num_rounds is None:
             num_rounds = rounds.mwem_rounds(setting, whole_marginals=self._moves == "marginal")
         budget = self._split(setting, num_rounds)
-        return Plan(
-            method=self.name,
-            options=resolved(
-                self,
-                num_rounds=num_rounds,
-                moves=budget.moves,
-                selection_share=self._share,
-                replay="threshold" if self.mode == "paper" else self.replay,
-            ),
-            num_rounds=budget.num_rounds,
-            events=budget.events(setting),
-            pure=setting.epsilon is not None,
-            memory_bytes=memory,
-            forecast=budget.forecast(setting),
-            asked=setting.workload,
+        return plan_rounds(
+            self,
+            setting,
+            budget,
+            memory=memory,
+            num_rounds=num_rounds,
+            selection_share=self._share,
+            replay="threshold" if self.mode == "paper" else self.replay,
         )
 
     def players(self, setting: Setting, plan: Plan) -> Players:
         """See `Algorithm.players`."""
         budget = self._split(setting, plan.options["num_rounds"])
         data_player = MultiplicativeWeights(
-            workload=setting.workload,
+            workload=setting.grouped,
             num_rows=setting.num_rows,
             replay=plan.options["replay"],
             public=starting_rows(setting, self.name, self.start),
         )
-        return Players(budget.query_player(setting, repeats=True), data_player, budget.evidence(setting, repeats=True))
+        return players_of(setting, budget, data_player, repeats=True)
 
     @property
     def _moves(self) -> Literal["marginal", "cell"]:
@@ -120,7 +114,7 @@ def memory_of(setting: Setting, method: str) -> int:
         SettingError: there are no public rows, or they lack a column.
     """
     public = require_public(setting, method)
-    needed = memory_bytes(public, setting.workload)
+    needed = memory_bytes(public, setting.grouped)
     if needed > setting.memory_limit:
         raise CapacityError(
             f"{method} remembers which queries each of the {public.num_distinct:,} distinct public rows satisfies:"

@@ -17,8 +17,8 @@ from equipoise.core import FloatArray, IntArray, Move
 from equipoise.data.distributions import WeightedRows
 from equipoise.data.public import PublicRows
 from equipoise.data_players.log_linear import Tilted
-from equipoise.data_players.measurements import Measurements
 from equipoise.data_players.noise_aware import SoftDual
+from equipoise.data_players.reach import Reach
 from equipoise.data_players.regions import Regions
 from equipoise.queries.workload import Group, Workload
 
@@ -29,6 +29,9 @@ CHUNK = 2**22
 
 CERTAINTY = 3.0
 """Standard errors by which the measurements must contradict the public rows before these are trusted less."""
+
+NO_NOISE = 1e-12
+"""Variance of an answer without noise, as a share of the rows squared (tests and demonstrations)."""
 
 
 def memory_bytes(public: PublicRows, workload: Workload) -> int:
@@ -75,20 +78,8 @@ def _rows_of(public: PublicRows, group: Group, positions: IntArray) -> list[IntA
     return rows
 
 
-class _Reach:
-    """Which queries of a workload accept any public row; worked out once."""
-
-    def __init__(self, public: PublicRows) -> None:
-        self._public = public
-        self._known: tuple[Workload, IntArray] | None = None
-
-    def part(self, workload: Workload, move: Move) -> Move:
-        if self._known is None or self._known[0] is not workload:
-            self._known = workload, workload.count_rows(self._public.codes)
-        kept = self._known[1][move.ids] > 0
-        values = None if move.values is None else move.values[kept]
-        stddev = move.stddev[kept] if isinstance(move.stddev, np.ndarray) else move.stddev
-        return Move(move.ids[kept], move.signs[kept], values, stddev)
+def _reach(public: PublicRows) -> Reach:
+    return Reach(lambda workload: workload.count_rows(public.codes))
 
 
 def _weighted(public: PublicRows, weights: FloatArray, shape: tuple[int, ...]) -> WeightedRows:
@@ -107,7 +98,7 @@ class TiltedRows(Tilted):
         super().__init__(start.copy(), np.log(start))
         self.public = public
         self._shape = shape
-        self._reach = _Reach(public)
+        self._reach = _reach(public)
 
     def reachable(self, workload: Workload, move: Move) -> Move:
         """See `Tilted.reachable`."""
@@ -143,18 +134,18 @@ class TiltedRows(Tilted):
 
 
 class SoftRows(SoftDual):
-    """A soft fit over public rows, starting from how often they come.
+    """A soft fit over public rows, starting from how often they come, or from other weights.
 
     Attributes:
         public: The rows, of all columns of the domain.
     """
 
-    def __init__(self, public: PublicRows, shape: tuple[int, ...]) -> None:
+    def __init__(self, public: PublicRows, shape: tuple[int, ...], start: FloatArray | None = None) -> None:
         super().__init__()
         self.public = public
         self._shape = shape
-        self._reach = _Reach(public)
-        self._log_start = np.log(public.counts / public.num_rows)
+        self._reach = _reach(public)
+        self._log_start = np.log(public.counts / public.num_rows if start is None else start)
         self._accepts = sparse.csr_array((0, public.num_distinct))
 
     def reachable(self, workload: Workload, move: Move) -> Move:
@@ -185,23 +176,29 @@ class SoftRows(SoftDual):
         return answers
 
 
-def trusted_rows(public: PublicRows, answers: FloatArray, measured: Measurements) -> float:
-    """How many private records the public rows are worth: those of a sample that would answer as well as they do.
+def trusted_rows(num_rows: int, answers: FloatArray, targets: FloatArray, stddevs: FloatArray) -> float:
+    """How many private records public rows are worth: those of a sample that would answer as well as they do.
 
-    A sample of N records misses an answer q by √(q(1 - q)/N). The public rows are worth N for the N that makes this, on
-    average over what was measured, as large as they are off, noise aside; and never more than there are. As long as
-    the noise could explain how far they are off, they are taken at their word. Post-processing of noisy measurements.
+    A sample of N records misses an answer q by √(q(1 - q)/N). Public rows are worth N for the N that makes this as
+    large as they are off, noise aside, on average over what was measured; and never more than there are. As long as the
+    noise could explain how far they are off, they are taken at their word. Post-processing of noisy measurements.
+
+    Answers count by how much they tell of N: large ones and precise ones most. (Those of answer 0 count too: as much
+    as an average one.)
 
     Args:
-        public: The rows.
+        num_rows: How many public rows there are.
         answers: Their own answers to the measured queries.
-        measured: What was measured.
+        targets: The noisy answers.
+        stddevs: Standard deviations of the noise.
     """
-    noise = measured.stddevs**2
-    excess = float(np.mean((answers - measured.targets) ** 2 - noise))
+    noise = np.maximum(stddevs**2, NO_NOISE)
+    spread = answers * (1 - answers)
+    weights = (spread + spread.mean()) / noise**2
+    scale = float(weights @ spread)
+    excess = float(weights @ ((answers - targets) ** 2 - noise))
     # Squares of Gaussian noise of variance v have variance 2 v².
-    sure = excess - CERTAINTY * math.sqrt(2 * float(np.mean(noise**2)) / len(noise))
-    spread = float(np.mean(answers * (1 - answers)))
-    if sure * public.num_rows <= spread:
-        return float(public.num_rows)
-    return max(1.0, spread / sure)
+    doubt = CERTAINTY * math.sqrt(2 * float((weights * noise) @ (weights * noise)))
+    if excess <= doubt or excess * num_rows <= scale:
+        return float(num_rows)
+    return max(1.0, scale / excess)

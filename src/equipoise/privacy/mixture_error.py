@@ -6,6 +6,8 @@ which of several public tables to use; that depends on every private record, hen
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from equipoise.core import Codes, IntArray
@@ -15,7 +17,7 @@ from equipoise.queries.best_mixture import TOLERANCE, best_mixture
 from equipoise.queries.norms import Norms
 from equipoise.queries.workload import Workload
 
-__all__ = ["GRID", "SENSITIVITY", "mixture_error"]
+__all__ = ["GRID", "SENSITIVITY", "mixture_error", "mixture_scores"]
 
 SENSITIVITY = GRID + 3
 """Of the sealed integer, in 1/GRID of a record: one record, the solver's tolerance, and one for rounding down."""
@@ -23,11 +25,15 @@ SENSITIVITY = GRID + 3
 assert GRID * TOLERANCE <= 2
 
 
-class _OneValue:
-    """The sensitivity of the sealed integer."""
+class _Errors:
+    """The sensitivity of sealed errors: each may move, all in one direction or not."""
+
+    def __init__(self, num_values: int) -> None:
+        self._num_values = num_values
 
     def norms(self, ids: IntArray | None = None) -> Norms:
-        return Norms(SENSITIVITY, SENSITIVITY, SENSITIVITY**2)
+        many = self._num_values if ids is None else len(ids)
+        return Norms(SENSITIVITY, many * SENSITIVITY, many * SENSITIVITY**2)
 
 
 def mixture_error(truth: Private, workload: Workload, num_rows: int, support: Codes) -> Private:
@@ -43,10 +49,27 @@ def mixture_error(truth: Private, workload: Workload, num_rows: int, support: Co
         CapacityError: The solver did not come that close. Nothing is released or charged then; that it happened is,
             like the time a computation takes, outside the guarantee.
     """
+    return Private(np.array([_in_grid(truth, workload, num_rows, support)], dtype=np.int64), _Errors(1))
+
+
+def mixture_scores(truth: Private, workload: Workload, num_rows: int, supports: Sequence[Codes]) -> Private:
+    """The errors of several supports as scores, the smallest error highest; each as `mixture_error` has it.
+
+    Guarantees:
+        Each score moves by at most SENSITIVITY when a record is replaced: a sign changes nothing.
+
+    Raises:
+        CapacityError: As `mixture_error`.
+    """
+    errors = [_in_grid(truth, workload, num_rows, support) for support in supports]
+    return Private(-np.array(errors, dtype=np.int64), _Errors(len(errors)))
+
+
+def _in_grid(truth: Private, workload: Workload, num_rows: int, support: Codes) -> int:
     found = best_mixture(workload, reveal(truth), num_rows, support)
     if found.error - found.bound > TOLERANCE:
         raise CapacityError(
             "the linear program behind the best-mixture-error was not solved closely enough to be released; nothing was"
             " spent. Ask about fewer queries or fewer public rows."
         )
-    return Private(np.array([np.floor(found.error * GRID)], dtype=np.int64), _OneValue())
+    return int(np.floor(found.error * GRID))

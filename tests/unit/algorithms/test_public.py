@@ -1,4 +1,4 @@
-"""PMW-Pub and PEP-Pub as whole games."""
+"""The methods that use public tables, as whole games."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from tests.book import MemoryBook
 from tests.games import TinyGame, triples
 from tests.noise import NoNoise, SeededNoise
+from tests.public_tables import reduced, rows_of, sister, without_zeros
 
 from equipoise.algorithms import Setting, create
 from equipoise.data.public import PublicRows
@@ -21,11 +22,8 @@ from equipoise.privacy.gate import Gate
 from equipoise.queries.best_mixture import best_mixture
 
 METHODS = ("pmw_pub", "pep_pub")
-
-
-def rows_of(codes: np.ndarray) -> PublicRows:
-    distinct, counts = np.unique(codes.astype(np.uint8), axis=1, return_counts=True)
-    return PublicRows(np.ascontiguousarray(distinct), counts.astype(np.int64), tuple(range(len(codes))), "public")
+FREE = {"gem_pub": {"num_products": 100, "public_rounds": 5}, "mixture_pub": {"num_components": 100}}
+"""Methods that the public support does not limit, with options for tiny games."""
 
 
 def setting(game: TinyGame, public: PublicRows | None, *, pure: bool = False) -> Setting:
@@ -40,8 +38,8 @@ def run(game: TinyGame, where: Setting, method: str, noise: Any, **options: Any)
     book = MemoryBook(plan.reserve)
     outcome = play(
         gate=Gate(book, noise=noise),
-        truth=game.truth(),
-        workload=game.workload,
+        truth=Private(plan.asked.count_rows(game.rows.astype(np.uint8)), plan.asked),
+        workload=plan.asked,
         query_player=players.query_player,
         data_player=players.data_player,
         num_rounds=plan.num_rounds,
@@ -135,9 +133,61 @@ def test_what_cannot_work_is_refused(method: str) -> None:
     game = triples()
     with pytest.raises(SettingError, match="--public"):
         create(method).plan(setting(game, None))
-    reduced = PublicRows(np.zeros((2, 1), dtype=np.uint8), np.array([5]), (0, 2), "reduced")
-    with pytest.raises(SettingError, match="lacks b, d"):
-        create(method).plan(setting(game, reduced))
+    with pytest.raises(SettingError, match=r"lacks c, d\..*mixture_pub"):
+        create(method).plan(setting(game, reduced()))
     small = replace(setting(game, rows_of(game.rows)), memory_limit=1000)
     with pytest.raises(CapacityError, match="distinct public rows"):
         create(method).plan(small)
+
+
+@pytest.mark.parametrize("method", FREE)
+def test_bad_support_does_not_stop_what_can_leave_it(method: str) -> None:
+    """Figure 2a of liu2021iterative in miniature: PMW-Pub stalls at the best-mixture-error, GEM-Pub does not."""
+    game = triples()
+    bad = without_zeros(game)
+    limit = best_mixture(game.workload, game.counts(), game.num_rows, bad.codes).bound / game.num_rows
+    stuck, _, _ = run(game, setting(game, bad), "pmw_pub", SeededNoise(2))
+    free, _, _ = run(game, setting(game, bad), method, SeededNoise(2), **FREE[method])
+    assert error(game, stuck) >= limit - 1e-12
+    assert error(game, free) < limit / 4
+
+
+@pytest.mark.parametrize("method", [pytest.param("gem_pub", marks=pytest.mark.slow), "mixture_pub"])
+@pytest.mark.parametrize("kind", ["good", "reduced"])
+def test_good_or_reduced_public_rows_help(method: str, kind: str) -> None:
+    """Figures 2b and 5 in miniature, at a budget that says little by itself. Means of four runs."""
+    game = triples()
+    public = sister(2000) if kind == "good" else reduced((0, 1, 2), 2000)
+    where = replace(setting(game, public), rho=Fraction(1, 4000))
+    plain = method.removesuffix("_pub")
+    options = {name: value for name, value in FREE[method].items() if name != "public_rounds"}
+    with_rows = [error(game, run(game, where, method, SeededNoise(s), **FREE[method])[0]) for s in range(4)]
+    without = [
+        error(game, run(game, replace(where, public=None), plain, SeededNoise(s), **options)[0]) for s in range(4)
+    ]
+    assert np.mean(with_rows) < (0.7 if kind == "good" else 0.9) * np.mean(without)
+
+
+@pytest.mark.parametrize("method", FREE)
+def test_any_columns_do_and_none_are_refused(method: str) -> None:
+    game = triples()
+    with pytest.raises(SettingError, match="--public"):
+        create(method).plan(setting(game, None))
+    plan = create(method, FREE[method]).plan(setting(game, reduced((3,))))
+    assert plan.method == method
+    assert plan.options["num_products" if method == "gem_pub" else "num_components"] == 100
+    assert plan.cost.rho == create(method.removesuffix("_pub")).plan(setting(game, None)).cost.rho
+
+
+def test_auto_uses_public_tables_where_a_method_can() -> None:
+    game = triples()
+    chosen = create("auto").plan(setting(game, reduced()))
+    assert (chosen.method, "public tables" in chosen.options["chosen_because"]) == ("mixture_pub", True)
+    assert create("auto").plan(setting(game, None)).method == "mixture"
+    pure = create("auto").plan(setting(game, sister(), pure=True))
+    assert (pure.method, "all columns" in pure.options["chosen_because"]) == ("pep_pub", True)
+    lacking = create("auto").plan(setting(game, reduced(), pure=True))
+    assert (lacking.method, "lacks columns" in lacking.options["chosen_because"]) == ("pep", True)
+    two = replace(setting(game, sister(), pure=True), other_publics=(without_zeros(game),))
+    both = create("auto").plan(two)
+    assert "chosen privately" in both.options["chosen_because"]

@@ -148,7 +148,7 @@ def test_rows_that_the_measurements_contradict_are_trusted_less():
         found.absorb(
             Move(np.arange(50), np.zeros(50, dtype=np.int64), np.rint(targets * 1e6).astype(int), stddev * 1e6)
         )
-        return trusted_rows(rows, answers, found)
+        return trusted_rows(rows.num_rows, answers, found.targets, found.stddevs)
 
     assert trusted(answers, 0.0) == 1000
     # Off by 0.1 everywhere, without noise: as a sample of 0.2 * 0.8 / 0.1^2 = 16 rows would be.
