@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise.privacy import accountant
 from equipoise.privacy.accountant import Cost
-from equipoise.privacy.ledger import Account, Ledger, fits
+from equipoise.privacy.ledger import Account, Ledger
 from equipoise.privacy.store import url_of
+from equipoise.privacy.totals import fits
 
 if TYPE_CHECKING:
     from equipoise.data.schema import Schema
@@ -51,7 +52,14 @@ class Budget:
     @property
     def left_rho(self) -> Fraction | None:
         """What is left of the total in rho; None without a total, and for a pure one."""
-        return None if self._limit is None else max(Fraction(0), self._limit - self.held.rho)
+        return None if self._limit is None else max(Fraction(0), self._limit - self._spent_rho)
+
+    @property
+    def _spent_rho(self) -> Fraction:
+        """What is spent in rho; for tuned releases, what they take from this total."""
+        if not self.epsilon or not self.delta:
+            return self.held.rho
+        return accountant.rho_at(self.held, epsilon=self.epsilon, delta=self.delta)
 
     @cached_property
     def left(self) -> float | None:
@@ -65,11 +73,11 @@ class Budget:
     @cached_property
     def spent(self) -> float | None:
         """Epsilon that the spending is worth, at the total's delta; None without a total, and for a pure one."""
-        return accountant.epsilon_of(rho=self.held.rho, delta=self.delta) if self.delta else None
+        return accountant.epsilon_at(self.held, delta=self.delta) if self.delta else None
 
     def to_json(self) -> dict[str, Any]:
         """For scripts; what is spent in rho also exactly, as text."""
-        spent = {"epsilon": self.spent, "rho": float(self.held.rho), "rho_exact": str(self.held.rho)}
+        spent = {"epsilon": self.spent, "rho": float(self._spent_rho), "rho_exact": str(self._spent_rho)}
         if self.held.epsilon is not None:
             spent["pure_epsilon"] = float(self.held.epsilon)
         body = {"ledger": self.location, "exists": self.exists, "spent": spent, "total": None, "left": None}
@@ -80,7 +88,7 @@ class Budget:
 
     def words(self) -> list[tuple[str, str]]:
         """Total, spent and left, a line each."""
-        rho = f"rho {float(self.held.rho):.6g}"
+        rho = f"rho {float(self._spent_rho):.6g}"
         spent = rho if self.spent is None else f"epsilon {self.spent:.4g} ({rho})"
         spent = f"{spent}, unfinished releases included" if self.held.rho else "nothing yet"
         if self.epsilon is None:

@@ -23,6 +23,8 @@ __all__ = ["Commands"]
 INTERRUPTED = 130
 """What shells expect after an interrupt: 128 and the signal's number."""
 
+RESUME = "; nothing is lost: repeat the command to go on where it stopped. What was paid for is not paid for again"
+
 _TYPER: tuple[type[BaseException], ...] = (typer.Exit, typer.Abort, typer.BadParameter.__mro__[2], BrokenPipeError)
 """What typer itself knows best how to end with. The third is the root of its usage errors, which it does not export."""
 
@@ -62,8 +64,8 @@ class Commands(TyperGroup):
         if isinstance(error, EquipoiseError):
             return kind, str(error), error.exit_code
         if isinstance(error, KeyboardInterrupt):
-            hint = "; repeat the command to go on where it stopped: what was paid for is not paid for again"
-            return kind, "interrupted" + (hint if "release" in self._arguments else ""), INTERRUPTED
+            begun = {"release", "tune"} & set(self._arguments)
+            return kind, "interrupted" + (RESUME if begun else ""), INTERRUPTED
         if isinstance(error, MemoryError):
             return kind, "out of memory; release fewer columns, or use coarser bins", 1
         return (

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.console import Json, Quiet, Speaker, pairs, table_of
+from equipoise.cli.console import Json, Quiet, Speaker, counted, pairs, table_of
 from equipoise.errors import LedgerError, SettingError
 
 if TYPE_CHECKING:
     from equipoise.cli.budget import Budget
     from equipoise.data.schema import Schema
+    from equipoise.privacy.accountant import Cost
     from equipoise.privacy.ledger import Account
 
 __all__ = ["EXAMPLES", "ledger"]
@@ -102,9 +103,17 @@ def _run(row: dict[str, Any]) -> dict[str, Any]:
         "epsilon": plan.get("epsilon"),
         "delta": plan.get("delta"),
         "accepted_inferred": plan.get("accepted_inferred", []),
-        "spent": {"rho": float(row["spent"].rho), "rho_exact": str(row["spent"].rho)},
-        "reserved": {"rho": float(row["reserved"].rho), "rho_exact": str(row["reserved"].rho)},
+        "spent": _in_rho(row["spent"], plan),
+        "reserved": _in_rho(row["reserved"], plan),
     }
+
+
+def _in_rho(cost: Cost, plan: dict[str, Any]) -> dict[str, Any]:
+    """A cost in rho; that of a tuned release, which has no rho of its own, at the epsilon and delta asked for."""
+    from equipoise.privacy.accountant import rho_at
+
+    rho = rho_at(cost, epsilon=plan["epsilon"], delta=plan["delta"]) if cost.shift else cost.rho
+    return {"rho": float(rho), "rho_exact": str(rho)}
 
 
 def _shown(name: str, budget: Budget, runs: list[dict[str, Any]], entries: int | None) -> list[Any]:
@@ -116,7 +125,7 @@ def _shown(name: str, budget: Budget, runs: list[dict[str, Any]], entries: int |
             run["run"][:12],
             run["created"],
             f"{run['status']}{', inferred bounds accepted' if run['accepted_inferred'] else ''}",
-            f"{run['method']}, {run['num_rounds']} rounds",
+            f"{run['method']}, {counted(run['num_rounds'] or 0, 'round')}",
             f"{run['epsilon']:g}",
             f"{run['delta']:.3g}",
             f"{run['spent']['rho']:.6g}",

@@ -1,9 +1,9 @@
-"""The arguments that `plan` and `release` share, and the request they make."""
+"""The arguments that `plan`, `release` and `tune` share, and the request they make."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,18 +31,32 @@ __all__ = [
     "Pure",
     "SchemaFile",
     "Workload",
-    "open_public",
+    "Output",
+    "Overwrite",
+    "Rows",
+    "Seed",
+    "Threads",
+    "ask",
+    "open_publics",
     "open_table",
     "parse_bytes",
     "parse_options",
-    "request",
 ]
 
 TABLE, BUDGET, WORK = "The table", "The budget", "The work"
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The private table: CSV, CSV.gz, Parquet or Arrow.")]
+File = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="The private table: CSV, CSV.gz, Parquet or Arrow; of items, also libsvm."),
+]
 SchemaFile = Annotated[
-    Path | None, typer.Option("--schema", metavar="TOML", help="Its public schema.", rich_help_panel=TABLE)
+    Path | None,
+    typer.Option(
+        "--schema",
+        metavar="TOML",
+        help="Its public schema.",
+        rich_help_panel=TABLE,
+    ),
 ]
 Domain = Annotated[
     Path | None,
@@ -62,11 +76,11 @@ AcceptInferred = Annotated[
     ),
 ]
 Public = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Option(
         "--public",
         metavar="FILE",
-        help="A public table with the same columns, for methods that start from one; its rows are not protected.",
+        help="A public table with the same columns, or some of them; may be repeated. Its rows are not protected.",
         rich_help_panel=TABLE,
     ),
 ]
@@ -89,7 +103,7 @@ Workload = Annotated[
     typer.Option(
         metavar="TEXT|JSON",
         help="What must come out right: 3-way; 2-way,3-way; random 64 3-way seed 0; or a JSON file."
-        " Default: 3-way, or all columns if fewer.",
+        " Default: 3-way, or all columns if fewer. Cells: random 3-way x 100000, the default for items.",
         rich_help_panel=WORK,
     ),
 ]
@@ -109,6 +123,14 @@ Objective = Annotated[
     ),
 ]
 Memory = Annotated[str, typer.Option(metavar="SIZE", help="Memory that the game may use.", rich_help_panel=WORK)]
+
+Threads = Annotated[int | None, typer.Option(help="For the scan. Default: all cores.", rich_help_panel=WORK)]
+Output = Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="The release folder to make.")]
+Rows = Annotated[int | None, typer.Option(metavar="N", help="Synthetic rows. Default: as many as the table.")]
+Seed = Annotated[int | None, typer.Option(help="Of public randomness only: never of the noise that protects.")]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace a finished release by a new one, which is paid for anew.")
+]
 
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
@@ -163,26 +185,41 @@ def open_table(
     return table if names is None else table.select(names)
 
 
-def open_public(file: Path | None, table: Table) -> Table | None:
-    """The public table, in the private table's columns; None when there is none."""
+def _default_workload(table: Table) -> str:
+    order = min(3, len(table.schema.columns))
+    return f"{order}-way" if table.schema.items is None else f"random {order}-way x 10000"
+
+
+def open_publics(files: Sequence[Path] | None, table: Table) -> list[Table] | None:
+    """The public tables, in the private table's columns; None when there are none."""
     from equipoise.data.public import read_public
 
-    return None if file is None else read_public(file, table.schema)
+    return [read_public(file, table.schema) for file in files] if files else None
 
 
-def request(
-    table: Table,
-    *,
-    workload: str | None,
-    memory: str,
-    options: Sequence[str] | None,
-    objective: str | None,
-    **rest: Any,
-) -> Request:
-    """What the user asks for, with the texts of the command line understood."""
+def ask(given: Mapping[str, Any], **fixed: Any) -> Request:
+    """What the user asks for, with the texts of the command line understood.
+
+    Args:
+        given: A command's arguments by name, which are called the same in every command: its `locals()`.
+        fixed: Fields of the request that the command decides.
+    """
     from equipoise.pipeline import Request
 
-    if workload is None:
-        workload = f"{min(3, len(table.schema.columns))}-way"
-    chosen = parse_options(options) | ({} if objective is None else {"objective": objective})
-    return Request(table, workload=workload, memory_limit=parse_bytes(memory), options=chosen, **rest)
+    workload = given["workload"]
+    table = open_table(
+        given["file"], schema=given["schema"], domain=given["domain"], columns=given["columns"], workload=workload
+    )
+    options = parse_options(given["option"])
+    if given["objective"] is not None:
+        options["objective"] = given["objective"]
+    names = ("epsilon", "delta", "pure", "ledger", "method", "accept_inferred", "threads", "seed")
+    return Request(
+        table,
+        public=open_publics(given["public"], table),
+        workload=_default_workload(table) if workload is None else workload,
+        options=options,
+        memory_limit=parse_bytes(given["memory"]),
+        num_rows=given.get("rows"),
+        **{name: given[name] for name in names if name in given} | fixed,
+    )

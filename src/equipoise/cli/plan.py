@@ -46,24 +46,11 @@ def plan(
 
     Of the table only the number of rows is used. Exit code 6 when the budget does not cover it.
     """
+    given = locals()
     speaker = Speaker(json=json, quiet=quiet)
     with speaker.steps("Planning"):
-        table = options.open_table(file, schema=schema, domain=domain, columns=columns, workload=workload)
         # A draft may be planned with, though not released: the plan says so.
-        request = options.request(
-            table,
-            public=options.open_public(public, table),
-            epsilon=epsilon,
-            delta=delta,
-            pure=pure,
-            ledger=ledger,
-            workload=workload,
-            method=method,
-            options=option,
-            objective=objective,
-            memory=memory,
-            accept_inferred=True,
-        )
+        request = options.ask(given, accept_inferred=True)
         prepared, budget = _plan(request)
     body = _body(prepared, budget)
     speaker.result(body, _shown(body, budget, prepared))
@@ -101,12 +88,14 @@ def _body(prepared: Prepared, budget: Budget) -> dict[str, Any]:
         "fits": budget.covers(made.reserve),
         "table": request.table.schema.name,
         "num_rows": setting.num_rows,
-        "columns": list(setting.workload.domain.columns),
-        "domain_cells": setting.workload.domain.num_cells,
+        "columns": list(setting.workload.domain.columns) if request.table.schema.items is None else "items",
+        "num_columns": len(setting.workload.domain.columns),
+        # Of a table of items the number would have thousands of digits.
+        "domain_cells": setting.workload.domain.num_cells if request.table.schema.items is None else None,
         "workload": {
             "text": str(request.workload),
             "num_queries": setting.workload.num_queries,
-            "num_marginals": len(setting.workload.groups),
+            "num_marginals": len(setting.workload.starts) - 1,
         },
         "method": {"name": made.method, "num_rounds": made.num_rounds, "options": made.options},
         "memory": {"bytes": made.memory_bytes, "limit": setting.memory_limit},
@@ -154,10 +143,11 @@ def _shown(body: dict[str, Any], budget: Budget, prepared: Prepared) -> list[Any
 def _facts(body: dict[str, Any], sizes: Sequence[int]) -> list[tuple[str, str]]:
     guarantee, method, workload, memory = (body[key] for key in ("guarantee", "method", "workload", "memory"))
     queries = f"{workload['num_queries']:,} queries"
+    cells = body["domain_cells"]
     return [
         ("table", f"{body['table']}: {counted(body['num_rows'], 'row')}"),
-        ("columns", ", ".join(f"{name} {size}" for name, size in zip(body["columns"], sizes, strict=True))),
-        ("domain", counted(body["domain_cells"], "cell")),
+        ("columns", _columns(body["columns"], sizes)),
+        ("domain", f"2^{len(sizes):,} cells" if cells is None else counted(cells, "cell")),
         ("workload", f"{workload['text']}: {queries} in {counted(workload['num_marginals'], 'marginal')}"),
         ("method", f"{method['name']}, {counted(method['num_rounds'], 'round')}"),
         ("options", ", ".join(f"{name} {value}" for name, value in method["options"].items())),
@@ -165,6 +155,12 @@ def _facts(body: dict[str, Any], sizes: Sequence[int]) -> list[tuple[str, str]]:
         ("asked", f"epsilon {guarantee['epsilon']:g} at delta {guarantee['delta']:.3g} (rho {guarantee['rho']:.6g})"),
         ("which is", "; ".join(f"epsilon {eps:.3g} at delta {d}" for d, eps in guarantee["curve"].items())),
     ]
+
+
+def _columns(names: Sequence[str] | str, sizes: Sequence[int]) -> str:
+    if isinstance(names, str):
+        return f"{len(sizes):,} {names}, in the list or not"
+    return ", ".join(f"{name} {size}" for name, size in zip(names, sizes, strict=True))
 
 
 def _errors(expected: dict[str, Any]) -> list[tuple[str, str, str]]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from equipoise.cli import options
 from equipoise.cli.console import Json, Quiet, Speaker, pairs
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from equipoise.pipeline import Request
     from equipoise.releases import Release
 
-__all__ = ["EXAMPLES", "release"]
+__all__ = ["EXAMPLES", "open_request", "release", "tell"]
 
 EXAMPLES = (
     "equipoise release people.csv --schema people.toml --columns sex,age,region,education,work,income"
@@ -26,7 +25,7 @@ EXAMPLES = (
 
 def release(
     file: options.File,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="The release folder to make.")],
+    output: options.Output,
     epsilon: options.Epsilon,
     schema: options.SchemaFile = None,
     domain: options.Domain = None,
@@ -41,18 +40,10 @@ def release(
     objective: options.Objective = None,
     option: options.Options = None,
     memory: options.Memory = "4GB",
-    threads: Annotated[
-        int | None, typer.Option(help="For the scan. Default: all cores.", rich_help_panel=options.WORK)
-    ] = None,
-    rows: Annotated[
-        int | None, typer.Option(metavar="N", help="Synthetic rows. Default: as many as the table.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Of public randomness only: never of the noise that protects.")
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a finished release by a new one, which is paid for anew.")
-    ] = False,
+    threads: options.Threads = None,
+    rows: options.Rows = None,
+    seed: options.Seed = None,
+    overwrite: options.Overwrite = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -61,35 +52,32 @@ def release(
     Whatever can be refused is refused before a row is counted or the budget touched. If it is interrupted, repeat the
     same command: it goes on where it stopped and pays for nothing twice.
     """
-    from equipoise import folder, pipeline
+    given = locals()
+    from equipoise import pipeline
 
     speaker = Speaker(json=json, quiet=quiet)
-    with speaker.steps("Opening"):
-        table = options.open_table(file, schema=schema, domain=domain, columns=columns, workload=workload)
-        request = options.request(
-            table,
-            public=options.open_public(public, table),
-            epsilon=epsilon,
-            delta=delta,
-            pure=pure,
-            ledger=ledger,
-            workload=workload,
-            method=method,
-            options=option,
-            objective=objective,
-            memory=memory,
-            accept_inferred=accept_inferred,
-            threads=threads,
-            num_rows=rows,
-            seed=seed,
-        )
-        table.num_rows  # noqa: B018  a pass over a CSV file, remembered: it belongs to this step
-    if folder.is_unfinished(output):
-        speaker.note(f"{output} holds an unfinished release: going on with it.")
+    request = open_request(speaker, given)
     made = pipeline.run(request, output, overwrite=overwrite, steps=speaker.steps)
+    tell(speaker, made, request, output, file)
+
+
+def open_request(speaker: Speaker, given: Mapping[str, Any]) -> Request:
+    """What the user asks for (`options.ask`), with the table opened and its rows counted."""
+    from equipoise import folder
+
+    with speaker.steps("Opening"):
+        request = options.ask(given)
+        request.table.num_rows  # noqa: B018  a pass over a CSV file, remembered: it belongs to this step
+    if folder.is_unfinished(given["output"]):
+        speaker.note(f"{given['output']} holds an unfinished release: going on with it.")
+    return request
+
+
+def tell(speaker: Speaker, made: Release, request: Request, output: Path, file: Path) -> None:
+    """Print what was released, where, and what is left of the budget."""
     budget = _budget(request, output)
     body = _body(made, output, budget)
-    speaker.result(body, [] if quiet else _shown(body, budget, file))
+    speaker.result(body, [] if speaker.quiet else _shown(body, budget, file))
 
 
 def _budget(request: Request, output: Path) -> Budget:
@@ -114,6 +102,7 @@ def _body(made: Release, output: Path, budget: Budget) -> dict[str, Any]:
         "accepted_inferred": made.statement["accepted_inferred"],
         "method": made.statement["method"],
         "workload": made.statement["workload"],
+        "tuning": made.statement.get("tuning"),
         "error_bars": None if bars is None else {"largest": float(bars.max()), "median": float(np.median(bars))},
         "budget": budget.to_json(),
         "ledger_run": made.statement["ledger_run"],
@@ -128,6 +117,8 @@ def _shown(body: dict[str, Any], budget: Budget, file: Path) -> list[Any]:
         *(("outside it", note) for note in body["outside_the_guarantee"][: 1 if body["accepted_inferred"] else 0]),
         *((f"budget {name}", value) for name, value in budget.words()),
     ]
+    if body["tuning"] is not None:
+        facts.append(("chosen", ", ".join(f"{name}={value}" for name, value in body["tuning"]["chosen"].items())))
     if bars is not None:
         facts.append(
             (

@@ -16,7 +16,9 @@ EXAMPLES = ("equipoise schema people.csv -o people.toml",)
 
 
 def schema(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The table: CSV, CSV.gz, Parquet or Arrow.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The table: CSV, CSV.gz, Parquet or Arrow; of items, also libsvm.")
+    ],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="TOML", help="Where to write it. Default: stdout.")
     ] = None,
@@ -46,7 +48,8 @@ def schema(
         "schema": None if output is None else str(output),
         "text": text,
         "columns": {
-            name: {"type": c["type"], "confirmed": c.get("confirmed", True)} for name, c in content["columns"].items()
+            name: {"type": c["type"], "confirmed": c.get("confirmed", True)}
+            for name, c in content.get("columns", {"items": {"type": "list", "confirmed": False}}).items()
         },
         "dropped": content["table"].get("drop", []),
     }

@@ -14,13 +14,20 @@ from typing import Any, TypeAlias
 from equipoise.errors import LedgerError, SettingError
 
 __all__ = [
+    "Coins",
     "ConditionalRelease",
+    "Draws",
     "Event",
     "Exponential",
     "Gaussian",
     "Group",
     "Laplace",
     "PermuteAndFlip",
+    "Prsma",
+    "SeparatorGaussian",
+    "SeparatorLaplace",
+    "Tuned",
+    "conditional",
     "from_json",
     "to_json",
 ]
@@ -91,17 +98,146 @@ class ConditionalRelease:
 
 
 @dataclass(frozen=True)
+class Draws:
+    """Independent draws, with replacement, from one exponential mechanism (P6)."""
+
+    epsilon: Fraction
+    """Parameter of the mechanism: Pr[q] proportional to exp(epsilon score / (2 sensitivity))."""
+    num_draws: int
+
+    def __post_init__(self) -> None:
+        _positive(epsilon=self.epsilon, num_draws=self.num_draws)
+
+
+@dataclass(frozen=True)
+class Coins:
+    """Coins that show heads with probability exp(-r), r a private number, at least `slack` (P8).
+
+    Attributes:
+        rate: How much r can change between neighbouring tables.
+        slack: What r is never below.
+        spread: How far above `slack` it may lie.
+        num_coins: How many coins.
+    """
+
+    rate: Fraction
+    slack: Fraction
+    spread: Fraction
+    num_coins: int
+
+    def __post_init__(self) -> None:
+        _positive(rate=self.rate, slack=self.slack, spread=self.spread, num_coins=self.num_coins)
+
+
+@dataclass(frozen=True)
+class SeparatorLaplace:
+    """Discrete Laplace noise on the weights of a class's separators, then the best query (P10, RSPM). Conditional.
+
+    Attributes:
+        num_separators: How many points carry noise.
+        grid: Units in a record's weight; noise and weights are whole numbers of them.
+        gap: Units by which the query may miss the best, certified.
+        scale: Of the noise, in units.
+    """
+
+    num_separators: int
+    grid: int
+    gap: int
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        _positive(num_separators=self.num_separators, grid=self.grid, gap_plus_1=self.gap + 1, scale=self.scale)
+
+
+@dataclass(frozen=True)
+class SeparatorGaussian:
+    """The same with discrete Gaussian noise; `delta` is the probability of more noise than claimed. Conditional."""
+
+    num_separators: int
+    grid: int
+    gap: int
+    stddev: Fraction
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        _positive(num_separators=self.num_separators, grid=self.grid, gap_plus_1=self.gap + 1, stddev=self.stddev)
+        _positive(delta=self.delta, one_minus_delta=1 - self.delta)
+
+
+@dataclass(frozen=True)
+class Prsma:
+    """RSPM on random blocks of the table, with a private count of the blocks that never failed (PRSMA).
+
+    Attributes:
+        epsilon: The parameter epsilon* of the count and of the number of blocks.
+        delta: The parameter delta* of the number of repetitions.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        _positive(epsilon=self.epsilon, delta=self.delta)
+        if max(self.epsilon, self.delta) > Fraction(1, 2):
+            raise SettingError("PRSMA's theorem holds for epsilon up to 31 and delta up to 5.5")
+
+
+@dataclass(frozen=True)
 class Group:
     """Another event, seen by neighbours that differ in up to `size` records (several rows a person)."""
 
-    event: Gaussian | Laplace | Exponential | PermuteAndFlip | ConditionalRelease
+    event: (
+        Gaussian
+        | Laplace
+        | Exponential
+        | PermuteAndFlip
+        | ConditionalRelease
+        | Draws
+        | Coins
+        | SeparatorLaplace
+        | SeparatorGaussian
+        | Prsma
+    )
     size: int
 
     def __post_init__(self) -> None:
         _positive(size=self.size)
 
 
-Event: TypeAlias = Gaussian | Laplace | Exponential | PermuteAndFlip | ConditionalRelease | Group
+@dataclass(frozen=True)
+class Tuned:
+    """The best of a random number of runs, each scored privately and held to a budget of its own (P11).
+
+    Attributes:
+        budget: What the gate lets one run spend, its score included, for one unit: rho, or epsilon if `pure`.
+        pure: Whether the budget is a pure one.
+        law: Of the number of runs: "logarithmic" or "geometric" (`privacy.random_runs`).
+        stop: The law's parameter, strictly between 0 and 1; small means many runs.
+    """
+
+    budget: Fraction
+    pure: bool
+    law: str
+    stop: Fraction
+
+    def __post_init__(self) -> None:
+        _positive(budget=self.budget, stop=self.stop, one_minus_stop=1 - self.stop)
+
+
+Event: TypeAlias = (
+    Gaussian
+    | Laplace
+    | Exponential
+    | PermuteAndFlip
+    | ConditionalRelease
+    | Draws
+    | Coins
+    | SeparatorLaplace
+    | SeparatorGaussian
+    | Prsma
+    | Group
+    | Tuned
+)
 
 _KINDS: dict[str, type[Any]] = {
     "gaussian": Gaussian,
@@ -109,8 +245,25 @@ _KINDS: dict[str, type[Any]] = {
     "exponential": Exponential,
     "permute_and_flip": PermuteAndFlip,
     "conditional_release": ConditionalRelease,
+    "draws": Draws,
+    "coins": Coins,
+    "separator_laplace": SeparatorLaplace,
+    "separator_gaussian": SeparatorGaussian,
+    "prsma": Prsma,
     "group": Group,
+    "tuned": Tuned,
 }
+
+
+def conditional(event: Event) -> bool:
+    """Whether the event's price holds only if a solver's certificates do, on this table and on its neighbours.
+
+    Example:
+        >>> conditional(Group(SeparatorLaplace(3, 64, 0, Fraction(387)), 2)), conditional(Exponential(Fraction(1)))
+        (True, False)
+    """
+    inner = event.event if isinstance(event, Group) else event
+    return isinstance(inner, SeparatorLaplace | SeparatorGaussian)
 
 
 def to_json(event: Event) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Protocol
 from equipoise.core import Move
 from equipoise.errors import BudgetError
 from equipoise.privacy.accountant import Cost, cost
-from equipoise.privacy.events import Event, Group
+from equipoise.privacy.events import Event, Group, Tuned
 from equipoise.privacy.noise import ExactNoise, Noise
 
 __all__ = ["Book", "Gate", "Turn", "within"]
@@ -41,8 +41,18 @@ class Book(Protocol):
 def within(spent: Cost, reserved: Cost) -> bool:
     """Whether a cost fits a reservation, in the reservation's currency (pure epsilon when it is a pure one)."""
     if reserved.epsilon is not None:
-        return spent.epsilon is not None and spent.epsilon <= reserved.epsilon
-    return spent.rho <= reserved.rho and spent.delta <= reserved.delta
+        return (
+            spent.epsilon is not None
+            and spent.epsilon <= reserved.epsilon
+            and spent.conditional_epsilon <= reserved.conditional_epsilon
+        )
+    return (
+        spent.rho <= reserved.rho
+        and spent.delta <= reserved.delta
+        and spent.shift <= reserved.shift
+        and spent.factor <= reserved.factor
+        and spent.conditional_rho <= reserved.conditional_rho
+    )
 
 
 @dataclass
@@ -63,7 +73,7 @@ class Turn:
             the test compares exact fractions and uses public quantities only (a zCDP filter, docs/mechanisms.md).
         """
         charged: Event = event
-        if self.rows_per_unit > 1 and not isinstance(event, Group):
+        if self.rows_per_unit > 1 and not isinstance(event, Group | Tuned):  # a tuned run's budget is a unit's already
             charged = Group(event, self.rows_per_unit)
         price = cost(charged)
         after = self.spent + price

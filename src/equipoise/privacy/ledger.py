@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +19,9 @@ from equipoise.errors import BudgetError, LedgerError
 from equipoise.privacy import accountant, events, store
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.run import Run, append, canonical, cost_from_text, cost_to_text, now
+from equipoise.privacy.totals import fits, refusal
 
-__all__ = ["Account", "Ledger", "fits"]
+__all__ = ["Account", "Ledger"]
 
 
 class Ledger:
@@ -127,7 +126,7 @@ class Account:
         held = self._held(connection)
         if fits(held + asked, epsilon=epsilon, delta=delta):
             return
-        raise BudgetError(_refusal(row.name, epsilon, delta, held, asked))
+        raise BudgetError(refusal(row.name, epsilon, delta, held, asked))
 
     def start(self, *, run: str, plan: dict[str, Any], reserve: Cost, unit_seed: int) -> Run:
         """Open a run: check and reserve its whole cost in one transaction.
@@ -220,47 +219,3 @@ class Account:
             if cost_from_text(text) != spent[run]:
                 raise LedgerError("the ledger's runs do not add up to their events")
         return len(rows)
-
-
-def _pure(cost: Cost) -> str:
-    return "more than any pure epsilon: choose a pure method" if cost.epsilon is None else f"{float(cost.epsilon):.6g}"
-
-
-def _refusal(name: str, epsilon: float, delta: float, held: Cost, asked: Cost) -> str:
-    if delta == 0:
-        lines = [
-            f"  total  pure epsilon {epsilon:g}",
-            f"  spent  {_pure(held)} (unfinished releases included)",
-            f"  asked  {_pure(asked)}",
-        ]
-    else:
-        limit = accountant.rho_of(epsilon=epsilon, delta=delta)
-        spent = accountant.epsilon_of(rho=held.rho, delta=delta)
-        lines = [
-            f"  total  epsilon {epsilon:g} at delta {delta:.3g} (rho {float(limit):.6g})",
-            f"  spent  rho {float(held.rho):.6g}, which is epsilon {spent:.4g} (unfinished releases included)",
-            f"  asked  rho {float(asked.rho):.6g}",
-            f"  left   rho {float(max(limit - held.rho, Fraction(0))):.6g}",
-        ]
-    return "\n".join(
-        [
-            f"the budget of table {name} does not cover this release",
-            *lines,
-            "Nothing was spent. Ask for a smaller epsilon, or close an unfinished release (`equipoise ledger --help`).",
-        ]
-    )
-
-
-def fits(cost: Cost, *, epsilon: float, delta: float) -> bool:
-    """Whether a total cost keeps (epsilon, delta)-DP; delta 0 means pure privacy.
-
-    Guarantees:
-        With no failure probability the comparison is exact: rho against the fraction `accountant.rho_of`. With one,
-        delta' + (1 + e^epsilon) delta* <= delta (Lemma D).
-    """
-    if delta == 0:
-        return cost.epsilon is not None and cost.epsilon <= Fraction(epsilon)
-    if cost.delta == 0:
-        return cost.rho <= accountant.rho_of(epsilon=epsilon, delta=delta)
-    rest = delta - (1 + math.exp(epsilon)) * float(cost.delta) * (1 + 1e-9)
-    return rest > 0 and cost.rho <= accountant.rho_of(epsilon=epsilon, delta=rest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
@@ -21,8 +21,14 @@ __all__ = ["Run", "append", "canonical", "cost_from_text", "cost_to_text", "now"
 
 
 def cost_to_text(cost: Cost) -> str:
-    """A cost as exact text: rho, pure epsilon (or -), delta."""
-    return f"{cost.rho} {'-' if cost.epsilon is None else cost.epsilon} {cost.delta}"
+    """A cost as exact text: rho, pure epsilon (or -), delta.
+
+    Then shift and factor, where a tuned release has them; then what is conditional, where something is.
+    """
+    text = f"{cost.rho} {'-' if cost.epsilon is None else cost.epsilon} {cost.delta}"
+    if cost.conditional_rho:
+        return f"{text} {cost.shift} {cost.factor} {cost.conditional_rho} {cost.conditional_epsilon}"
+    return text if cost.shift == 0 and cost.factor == 1 else f"{text} {cost.shift} {cost.factor}"
 
 
 def cost_from_text(text: str) -> Cost:
@@ -32,8 +38,8 @@ def cost_from_text(text: str) -> Cost:
         >>> cost_from_text(cost_to_text(Cost(Fraction(1, 3), None))) == Cost(Fraction(1, 3), None)
         True
     """
-    rho, epsilon, delta = text.split()
-    return Cost(Fraction(rho), None if epsilon == "-" else Fraction(epsilon), Fraction(delta))
+    rho, epsilon, *rest = text.split()
+    return Cost(Fraction(rho), None if epsilon == "-" else Fraction(epsilon), *map(Fraction, rest))
 
 
 def now() -> str:
@@ -63,7 +69,7 @@ class Run:
     """One release in the ledger: the `Book` a gate writes to."""
 
     def __init__(self, engine: sa.Engine, account: int, key: str) -> None:
-        self._engine, self._account, self.key = engine, account, key
+        self.engine, self.account, self.key = engine, account, key
         with store.read(engine) as connection:
             row = self._row(connection)
             unit = connection.execute(
@@ -77,21 +83,32 @@ class Run:
     def _row(self, connection: sa.Connection) -> Any:
         return connection.execute(sa.select(store.runs).where(store.runs.c.id == self.key)).one()
 
+    def open_row(self, connection: sa.Connection) -> Any:
+        """The run's row, in a transaction that will change it.
+
+        Raises:
+            LedgerError: the run has ended.
+        """
+        row = self._row(connection)
+        if row.status != "open":
+            raise LedgerError("this release is finished or closed; it can make no further move")
+        return row
+
     @property
     def status(self) -> str:
         """open, done or closed."""
-        with store.read(self._engine) as connection:
+        with store.read(self.engine) as connection:
             return str(self._row(connection).status)
 
     def spent(self) -> Cost:
         """What the run has been charged so far."""
-        with store.read(self._engine) as connection:
+        with store.read(self.engine) as connection:
             return cost_from_text(self._row(connection).spent)
 
     def moves(self) -> list[Move]:
         """Committed moves, oldest first."""
         table = store.moves
-        with store.read(self._engine) as connection:
+        with store.read(self.engine) as connection:
             bodies = (
                 connection.execute(sa.select(table.c.body).where(table.c.run == self.key).order_by(table.c.number))
                 .scalars()
@@ -101,47 +118,52 @@ class Run:
 
     def events(self) -> list[Event]:
         """Every event charged, oldest first."""
+        return [events.from_json(body["event"]) for body in self.entries() if body["what"] == "event"]
+
+    def entries(self) -> list[dict[str, Any]]:
+        """The run's entries in the chain, oldest first."""
         table = store.entries
-        with store.read(self._engine) as connection:
+        with store.read(self.engine) as connection:
             bodies = (
                 connection.execute(sa.select(table.c.body).where(table.c.run == self.key).order_by(table.c.id))
                 .scalars()
                 .all()
             )
-        parsed = [json.loads(body) for body in bodies]
-        return [events.from_json(body["event"]) for body in parsed if body["what"] == "event"]
+        return [json.loads(body) for body in bodies]
 
     def record(self, number: int, draw: Callable[[Callable[[Event, Cost], None], Cost], Move]) -> Move:
         """Debit, draw and store in one transaction (see `gate.Book`)."""
-        with store.write(self._engine, self._account) as connection:
+        with store.write(self.engine, self.account) as connection:
             table = store.moves
             stored = connection.execute(
                 sa.select(table.c.body).where(table.c.run == self.key, table.c.number == number)
             ).scalar()
             if stored is not None:
                 return store.move_from_bytes(stored)
-            row = self._row(connection)
-            if row.status != "open":
-                raise LedgerError("this release is finished or closed; it can make no further move")
+            row = self.open_row(connection)
             charged: list[tuple[Event, Cost]] = []
             before = cost_from_text(row.spent)
             move = draw(lambda event, price: charged.append((event, price)), before)
-            after = before
-            for event, price in charged:
-                after = after + price
-                body = {
-                    "what": "event",
-                    "run": self.key,
-                    "move": number,
-                    "event": events.to_json(event),
-                    "cost": cost_to_text(price),
-                }
-                append(connection, self._account, self.key, body)
-            connection.execute(
-                sa.update(store.runs).where(store.runs.c.id == self.key).values(spent=cost_to_text(after))
-            )
+            self.charge(connection, number, before, charged)
             connection.execute(sa.insert(table).values(run=self.key, number=number, body=store.move_to_bytes(move)))
         return move
+
+    def charge(
+        self, connection: sa.Connection, number: int, before: Cost, charged: Sequence[tuple[Event, Cost]]
+    ) -> None:
+        """Write the events of a move to the chain and add their prices to what was spent before."""
+        after = before
+        for event, price in charged:
+            after = after + price
+            body = {
+                "what": "event",
+                "run": self.key,
+                "move": number,
+                "event": events.to_json(event),
+                "cost": cost_to_text(price),
+            }
+            append(connection, self.account, self.key, body)
+        connection.execute(sa.update(store.runs).where(store.runs.c.id == self.key).values(spent=cost_to_text(after)))
 
     def finish(self) -> None:
         """Mark the run done; what it reserved and did not spend is free again."""
@@ -152,11 +174,12 @@ class Run:
         self._end("closed")
 
     def _end(self, status: str) -> None:
-        with store.write(self._engine, self._account) as connection:
+        with store.write(self.engine, self.account) as connection:
             row = self._row(connection)
             if row.status == status:
                 return
             if row.status != "open":
                 raise LedgerError(f"this release is already {row.status}")
+            connection.execute(sa.delete(store.sealed).where(store.sealed.c.run == self.key))
             connection.execute(sa.update(store.runs).where(store.runs.c.id == self.key).values(status=status))
-            append(connection, self._account, self.key, {"what": status, "run": self.key, "spent": row.spent})
+            append(connection, self.account, self.key, {"what": status, "run": self.key, "spent": row.spent})

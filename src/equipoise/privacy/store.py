@@ -30,6 +30,7 @@ __all__ = [
     "moves",
     "read",
     "runs",
+    "sealed",
     "url_of",
     "write",
 ]
@@ -69,6 +70,15 @@ moves = sa.Table(
     metadata,
     sa.Column("run", sa.ForeignKey("runs.id"), primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+)
+sealed = sa.Table(
+    "sealed",  # secret: what a tuned release has drawn so far; gone when it ends
+    metadata,
+    sa.Column("run", sa.ForeignKey("runs.id"), primary_key=True),
+    sa.Column("part", sa.Integer, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("spent", sa.Text, nullable=False),
     sa.Column("body", sa.LargeBinary, nullable=False),
 )
 entries = sa.Table(
@@ -131,7 +141,7 @@ def _listening(engine: sa.Engine) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # the driver must not begin transactions by itself
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
             connection.execute(f"PRAGMA {pragma}")
 
     @sa.event.listens_for(engine, "begin")

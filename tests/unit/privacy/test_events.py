@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from equipoise.errors import LedgerError, SettingError
 from equipoise.privacy import events
-from equipoise.privacy.events import ConditionalRelease, Event, Exponential, Gaussian, Group, Laplace, PermuteAndFlip
+from equipoise.privacy.events import (
+    Coins,
+    ConditionalRelease,
+    Draws,
+    Event,
+    Exponential,
+    Gaussian,
+    Group,
+    Laplace,
+    PermuteAndFlip,
+)
 
 positive = st.fractions(min_value=Fraction(1, 10**6), max_value=10**6)
 simple: st.SearchStrategy[Event] = st.one_of(
@@ -17,6 +27,8 @@ simple: st.SearchStrategy[Event] = st.one_of(
     st.builds(Laplace, positive, positive),
     st.builds(Exponential, positive, st.integers(1, 100)),
     st.builds(PermuteAndFlip, positive),
+    st.builds(Draws, positive, st.integers(1, 10**6)),
+    st.builds(Coins, positive, positive, positive, st.integers(1, 10**6)),
     st.builds(ConditionalRelease, positive, st.integers(1, 10**6), positive),
 )
 
