@@ -12,14 +12,18 @@ import numpy as np
 import pytest
 from tests.book import MemoryBook
 from tests.games import TinyGame
-from tests.noise import NoNoise, log_gaussian_pmf
+from tests.noise import NoNoise, ScriptedNoise, log_gaussian_pmf
 
 from equipoise.algorithms import Setting, create
+from equipoise.data.distributions import Histogram
 from equipoise.data.domain import Domain
 from equipoise.game.loop import play
+from equipoise.privacy.accountant import Cost
 from equipoise.privacy.events import Gaussian
 from equipoise.privacy.gate import Gate
+from equipoise.queries.played import Played
 from equipoise.queries.workload import Group, Workload
+from equipoise.query_players.best_marginal import BestMarginal, Score
 
 
 class VectorScript(NoNoise):
@@ -52,8 +56,6 @@ def divergence(rho: Fraction, sabotage: float, order: float) -> tuple[float, flo
             players = algorithm.players(setting, plan)
             players.query_player.init(game.truth(rows))
             gate = Gate(MemoryBook(plan.reserve), noise=noise)
-            from equipoise.queries.played import Played
-
             start = players.data_player.init(np.random.default_rng(0))
             players.query_player.step(
                 gate,
@@ -102,3 +104,43 @@ def test_selected_marginals_are_charged_for_two_cells_each() -> None:
     assert book.spent.rho == plan.cost.rho
     assert [len(move.ids) for move in outcome.moves] == [4, 4]
     assert len({int(move.ids[0]) for move in outcome.moves}) == 2  # a marginal is not measured twice
+
+
+class SelectionScript(ScriptedNoise):
+    """Scripts the selection, and measures without noise: only the selection's law is of interest."""
+
+    def gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
+        return values
+
+
+def selection_losses(score: Score, sabotage: float) -> np.ndarray:
+    """log-ratio of picking either of two marginals: the replaced record worsens one and betters the other."""
+    domain = Domain(("a", "b"), (2, 2))
+    rows = np.array([[0] * 7 + [1] * 5, [0] * 5 + [1] * 7])
+    game = TinyGame(Workload(domain, (Group((0,), (2,)), Group((1,), (2,)))), rows)
+    logs = []
+    for table in (rows, game.neighbour((0, 0), position=11)):  # counts (7, 5) and (5, 7), then (8, 4) and (6, 6)
+        player = BestMarginal(
+            num_rows=12,
+            sensitivity_squared=2,
+            sensitivity=2,
+            selection_epsilon=Fraction(1, 2),
+            measurement_stddev=3.0,
+            score=score,
+        )
+        both = []
+        for chosen in (0, 1):
+            noise = SelectionScript([chosen], sabotage)
+            gate = Gate(MemoryBook(Cost(Fraction(10), None)), noise=noise)
+            uniform = Played(Histogram(np.full((2, 2), 0.25)), game.workload)
+            player.step(gate, player.init(game.truth(table)), uniform)
+            both.append(noise.log_probability)
+        logs.append(both)
+    return np.array(logs[1]) - np.array(logs[0])
+
+
+@pytest.mark.parametrize("score", ["largest", "largest_less_noise", "total_less_noise"])
+def test_selecting_a_marginal_has_the_range_it_is_charged_for(score: Score) -> None:
+    """Lemma A: a range of epsilon costs epsilon^2/8. It is attained; half the noise has twice the range."""
+    assert np.ptp(selection_losses(score, 1.0)) == pytest.approx(0.5, abs=1e-9)
+    assert np.ptp(selection_losses(score, 0.5)) == pytest.approx(1.0, abs=1e-9)

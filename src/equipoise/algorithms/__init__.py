@@ -10,20 +10,43 @@ from pydantic import TypeAdapter, ValidationError
 
 from equipoise.algorithms.algorithm import Algorithm, Forecast, Plan, Players, Setting
 from equipoise.algorithms.auto import Auto
+from equipoise.algorithms.dqrs import Dqrs
+from equipoise.algorithms.dual_query import DualQuery
+from equipoise.algorithms.fem import Fem
 from equipoise.algorithms.gem import Gem
+from equipoise.algorithms.gem_pub import GemPub
 from equipoise.algorithms.hdmm import Hdmm
 from equipoise.algorithms.mixture import Mixture
+from equipoise.algorithms.mixture_pub import MixturePub
 from equipoise.algorithms.mwem import Mwem
 from equipoise.algorithms.pep import Pep
 from equipoise.algorithms.pep_pub import PepPub
 from equipoise.algorithms.pmw_pub import PmwPub
 from equipoise.algorithms.rap import Rap
 from equipoise.algorithms.rap_softmax import RapSoftmax
+from equipoise.algorithms.sep_fem import SepFem
 from equipoise.errors import SettingError
 
 __all__ = ["ALGORITHMS", "Algorithm", "Forecast", "Plan", "Players", "Setting", "create"]
 
-ALGORITHMS: tuple[type[Any], ...] = (Auto, Mixture, Pep, Mwem, Gem, Rap, RapSoftmax, Hdmm, PmwPub, PepPub)
+ALGORITHMS: tuple[type[Any], ...] = (
+    Auto,
+    Mixture,
+    Pep,
+    Mwem,
+    Gem,
+    Rap,
+    RapSoftmax,
+    Hdmm,
+    MixturePub,
+    PmwPub,
+    PepPub,
+    GemPub,
+    DualQuery,
+    Dqrs,
+    Fem,
+    SepFem,
+)
 """Every algorithm, in the order in which `equipoise methods` shows them."""
 
 

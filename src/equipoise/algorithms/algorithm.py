@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
 from equipoise.core import DataPlayer
 from equipoise.data.public import PublicRows
+from equipoise.data.table import MOST_DENSE
 from equipoise.errors import CapacityError, SettingError
 from equipoise.game.error_bars import SelectionEvidence
 from equipoise.privacy import accountant, events
 from equipoise.privacy.accountant import Cost
-from equipoise.privacy.events import Event, Group
+from equipoise.privacy.events import Event, Group, Tuned
+from equipoise.queries.conjunctions import Conjunctions
+from equipoise.queries.queries import Queries
 from equipoise.queries.workload import Workload
 from equipoise.query_players.player import QueryPlayer
 
@@ -41,15 +45,39 @@ class Setting:
         rows_per_unit: Records that belong to one protected unit (group privacy).
         memory_limit: Bytes that the game may use.
         public: Rows of a public table, for the methods that use one.
+        other_publics: Rows of further public tables, for the methods that use or choose between several.
     """
 
-    workload: Workload
+    workload: Queries
     num_rows: int
     rho: Fraction | None
     epsilon: Fraction | None
     rows_per_unit: int
     memory_limit: int
     public: PublicRows | None = None
+    other_publics: tuple[PublicRows, ...] = ()
+
+    @property
+    def publics(self) -> tuple[PublicRows, ...]:
+        """All public tables."""
+        return (() if self.public is None else (self.public,)) + self.other_publics
+
+    @property
+    def grouped(self) -> Workload:
+        """The workload as groups of queries over the same columns, for the methods that fit marginals.
+
+        Raises:
+            CapacityError: There are too many columns or queries for any of them.
+        """
+        if isinstance(self.workload, Workload):
+            return self.workload
+        assert isinstance(self.workload, Conjunctions)
+        if len(self.workload.domain.sizes) > MOST_DENSE:
+            raise CapacityError(
+                f"this method models every column, at most {MOST_DENSE:,}, and the table has"
+                f" {len(self.workload.domain.sizes):,}; use --method dual_query, which takes any number"
+            )
+        return self.workload.grouped()
 
     @property
     def rho_per_record(self) -> Fraction:
@@ -103,7 +131,7 @@ class Plan:
     pure: bool
     memory_bytes: int
     forecast: Forecast
-    asked: Workload
+    asked: Queries
 
     @property
     def cost(self) -> Cost:
@@ -113,7 +141,7 @@ class Plan:
     @property
     def reserve(self) -> Cost:
         """What the ledger reserves: the price, in the plan's currency."""
-        return self.cost if self.pure else Cost(self.cost.rho, None, self.cost.delta)
+        return self.cost if self.pure else self.cost.impure
 
     def to_json(self) -> dict[str, Any]:
         """The plan as recorded in the ledger."""
@@ -128,11 +156,16 @@ class Plan:
 
 @dataclass(frozen=True)
 class Players:
-    """The two players of a game, and what the query player's parameters say of the error."""
+    """The two players of a game, and what the query player's parameters say of the error.
+
+    Attributes:
+        num_choices: Moves at the beginning that name no query but one of several public tables.
+    """
 
     query_player: QueryPlayer[Any]
     data_player: DataPlayer[Any]
     evidence: SelectionEvidence | None = None
+    num_choices: int = 0
 
 
 class Algorithm(Protocol):
@@ -160,7 +193,7 @@ class Algorithm(Protocol):
 
 def price(event: Event, rows_per_unit: int) -> Event:
     """The event as the gate will charge it."""
-    return Group(event, rows_per_unit) if rows_per_unit > 1 and not isinstance(event, Group) else event
+    return Group(event, rows_per_unit) if rows_per_unit > 1 and not isinstance(event, Group | Tuned) else event
 
 
 def resolved(algorithm: Any, **chosen: Any) -> dict[str, Any]:
@@ -174,8 +207,8 @@ def uses_public(algorithm: Any) -> bool:
     return bool(getattr(algorithm, "uses_public", False))
 
 
-def require_public(setting: Setting, method: str) -> PublicRows:
-    """The public rows of a method that needs them with all columns.
+def require_public(setting: Setting, method: str, *, all_columns: bool = True) -> PublicRows:
+    """The public rows of a method that needs them, with all columns or with any.
 
     Raises:
         SettingError: there are none, or they lack a column.
@@ -184,10 +217,11 @@ def require_public(setting: Setting, method: str) -> PublicRows:
         raise SettingError(f"{method} starts from a public table; add --public FILE (in Python, public=table)")
     names = setting.workload.domain.columns
     missing = [name for position, name in enumerate(names) if position not in setting.public.columns]
-    if missing:
+    if missing and all_columns:
         raise SettingError(
-            f"{method} weighs whole public rows, and the public table lacks {', '.join(missing)}. Release only the"
-            " columns that both tables have (--columns), or find a public table with all of them."
+            f"{method} weighs whole public rows, and the public table lacks {', '.join(missing)}. Use --method"
+            " mixture_pub (or gem_pub), which takes what columns there are, or release only the columns that both"
+            " tables have (--columns)."
         )
     return setting.public
 
@@ -202,9 +236,16 @@ def require_memory(needed: int, setting: Setting, method: str) -> None:
     require_fit(
         needed,
         setting,
-        f"{method} keeps all {cells:.3g} cells of the domain in memory and",
-        "Use --method mixture, which does not, or release fewer columns (--columns)",
+        f"{method} keeps all {_short(cells)} cells of the domain in memory and",
+        "Use --method mixture (for conjunctions, dual_query), which does not, or release fewer columns (--columns)",
     )
+
+
+def _short(number: int, unit: int = 1) -> str:
+    """A number in units, in three digits; of one that no float can hold, its power of ten."""
+    if number.bit_length() > 1000:
+        return f"10^{int((number // unit).bit_length() * math.log10(2)):,}"
+    return f"{number / unit:.3g}"
 
 
 def require_fit(
@@ -217,6 +258,6 @@ def require_fit(
     """
     if needed > setting.memory_limit:
         raise CapacityError(
-            f"{what} needs about {needed / 2**30:.3g} GiB, and the limit is {setting.memory_limit / 2**30:.3g} GiB."
+            f"{what} needs about {_short(needed, 2**30)} GiB, and the limit is {setting.memory_limit / 2**30:.3g} GiB."
             f" {remedy}, or raise --memory."
         )

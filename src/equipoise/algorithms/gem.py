@@ -24,6 +24,7 @@ Differences from the paper:
      standard deviations until the noise explains what is left, and the layers have a quarter of the widths.
      `mode="paper"` is the algorithm above with the paper's parameters: single cells, alpha = 0.67. Post-processing of
      the moves, both.
+  5. `schedule` and `score` as in `algorithms.pep`.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ from typing import ClassVar, Literal
 
 from equipoise.algorithms import rounds
 from equipoise.algorithms.algorithm import Plan, Players, Setting, require_fit, resolved
-from equipoise.algorithms.select_measure import Split, split
+from equipoise.algorithms.select_measure import Schedule, Split, split
 from equipoise.data_players.generator import Generator, memory_bytes
+from equipoise.query_players.best_marginal import Score
 
 __all__ = ["Gem"]
 
@@ -61,16 +63,19 @@ class Gem:
     max_steps: int | None = None
     weight_memory: float = 0.5
     resample: bool = False
+    schedule: Schedule = "fixed"
+    score: Score = "largest"
     mode: Literal["practice", "paper"] = "practice"
 
     def plan(self, setting: Setting) -> Plan:
         """See `Algorithm.plan`."""
         num_rounds = self.num_rounds
         if num_rounds is None:
-            num_rounds = rounds.pep_rounds(setting, whole_marginals=self._moves == "marginal")
+            whole, annealed = self._moves == "marginal", self.schedule == "annealed"
+            num_rounds = rounds.pep_rounds(setting, whole_marginals=whole, annealed=annealed)
         budget = self._split(setting, num_rounds)
         player = self._player(setting, budget.num_rounds)
-        memory = memory_bytes(setting.workload, player.num_products, player.widths)
+        memory = memory_bytes(setting.grouped, player.num_products, player.widths)
         require_fit(memory, setting, f"{self.name} with {self.num_products} products")
         return Plan(
             method=self.name,
@@ -87,7 +92,7 @@ class Gem:
             pure=setting.epsilon is not None,
             memory_bytes=memory,
             forecast=budget.forecast(setting),
-            asked=setting.workload,
+            asked=setting.grouped,
         )
 
     def players(self, setting: Setting, plan: Plan) -> Players:
@@ -99,7 +104,7 @@ class Gem:
     def _player(self, setting: Setting, num_rounds: int) -> Generator:
         paper = self.mode == "paper"
         return Generator(
-            workload=setting.workload,
+            workload=setting.grouped,
             num_rows=setting.num_rows,
             num_rounds=num_rounds,
             num_products=self.num_products,
@@ -122,4 +127,11 @@ class Gem:
         return self.selection_share or (papers if self.mode == "paper" else ours)
 
     def _split(self, setting: Setting, num_rounds: int) -> Split:
-        return split(setting, num_rounds=num_rounds, selection_share=self._share, moves=self._moves)
+        return split(
+            setting,
+            num_rounds=num_rounds,
+            selection_share=self._share,
+            moves=self._moves,
+            schedule=self.schedule,
+            score=self.score,
+        )

@@ -22,10 +22,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from equipoise.algorithms.algorithm import Plan, Players, Setting, require_fit, resolved
+from equipoise.algorithms.algorithm import Plan, Players, Setting
 from equipoise.algorithms.static import Static, column_sets, plan_static
 from equipoise.data_players.mixture import Mixture as MixturePlayer
-from equipoise.data_players.mixture import memory_bytes
 from equipoise.errors import SettingError
 from equipoise.queries.allocation import allocate
 
@@ -47,20 +46,7 @@ class Hdmm:
 
     def plan(self, setting: Setting) -> Plan:
         """See `Algorithm.plan`."""
-        static = self._static(setting)
-        sets = [group.columns for group in static.asked.groups]
-        memory = memory_bytes(setting.workload.domain.sizes, sets, self.num_components)
-        require_fit(memory, setting, self.name)
-        return Plan(
-            method=self.name,
-            options=resolved(self),
-            num_rounds=1,
-            events=static.events(setting),
-            pure=False,
-            memory_bytes=memory,
-            forecast=static.forecast(setting),
-            asked=static.asked,
-        )
+        return self._static(setting).plan(self, setting)
 
     def players(self, setting: Setting, plan: Plan) -> Players:
         """See `Algorithm.players`."""
@@ -73,7 +59,7 @@ class Hdmm:
     def _static(self, setting: Setting) -> Static:
         if setting.epsilon is not None:
             raise SettingError("hdmm has no pure variant; drop --pure, or use pep or mwem")
-        sets = column_sets(setting.workload, self.name)
-        weights = [float(group.weight) for group in setting.workload.groups]
-        chosen = allocate(setting.workload.domain.sizes, sets, weights=weights, objective=self.objective)
+        sets = column_sets(setting.grouped, self.name)
+        weights = [float(group.weight) for group in setting.grouped.groups]
+        chosen = allocate(setting.grouped.domain.sizes, sets, weights=weights, objective=self.objective)
         return plan_static(setting, chosen.shares)

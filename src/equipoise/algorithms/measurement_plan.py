@@ -9,9 +9,9 @@ model that expects it to be small, of variance 1/π_A, is off by 1/(p_A + π_A).
 
     max over the workload's marginals C, or their sum, of  Σ_{A⊆C} c_AC / (p_A + π_A),        p = Mτ n² ρ,
 
-over shares τ of rho; the workload's own marginals get a FLOOR on top. With π = 0 this is the unbiased problem. Where
-p is far below π measuring does not help, and the budget goes to fewer columns at a time: with n² ρ falling, from the
-workload's marginals to pairs to single columns.
+over shares τ of rho; the workload's own marginals get a FLOOR on top, as far as it is not all noise. With π = 0 this
+is the unbiased problem. Where p is far below π measuring does not help, and the budget goes to fewer columns at a
+time: with n² ρ falling, from the workload's marginals to pairs to single columns.
 
 What is expected. Tables have few likely values a column, however many it has: a residual lives on about
 m̃_A = Π min(m_i, LIKELY) cells, and c and π count those. Its squares sum to about ENERGY of its number of columns.
@@ -42,6 +42,10 @@ column more. Orders of magnitude, seen in tables of people, loans and networks: 
 FLOOR = {"both": 0.5, "max": 0.5, "mean": 0.3}
 """Part of the budget that the workload's own marginals share equally in any case: what is expected is a guess, and a
 large interaction that was not expected is seen only there."""
+
+LOUD = 5.0
+"""Sum of squares of a marginal's noise beyond which its part of the floor is cut, in proportion: shares of the rows
+have squares that sum to one at most, so there is nothing in such a table to be seen but the very largest cells."""
 
 NUM_STEPS = 400
 """Steps of the search, each cheap; after 100 the objective is within a percent of where it ends."""
@@ -87,7 +91,7 @@ def choose_measurements(
         ...     plan = choose_measurements((9, 9, 9), [(0, 1, 2)], resolution, objective="mean")
         ...     print({columns: round(share, 2) for columns, share in plan.shares.items()})
         {(0,): 0.01, (1,): 0.01, (2,): 0.01, (0, 1): 0.07, (0, 2): 0.07, (1, 2): 0.07, (0, 1, 2): 0.75}
-        {(0,): 0.23, (1,): 0.23, (2,): 0.23, (0, 1, 2): 0.3}
+        {(0,): 0.31, (1,): 0.31, (2,): 0.31, (0, 1, 2): 0.06}
     """
     if not 0.0 < resolution < math.inf:
         raise SettingError("the resolution, the squared number of rows times rho, must be positive")
@@ -99,8 +103,12 @@ def choose_measurements(
     chosen, expected = problem.solved(is_max=objective != "mean")
     chosen = np.where(chosen >= NEGLIGIBLE / len(chosen), chosen, 0.0)
     positions = {columns: i for i, columns in enumerate(problem.candidates)}
-    own = np.isin(np.arange(len(chosen)), [positions[columns] for columns in targets])
-    kept = (1.0 - FLOOR[objective]) * chosen / chosen.sum() + FLOOR[objective] * own / own.sum()
+    floors = np.zeros(len(chosen))
+    for columns in targets:
+        equal = FLOOR[objective] / len(targets)
+        noise = math.prod(sizes[i] for i in columns) / (resolution * equal)
+        floors[positions[columns]] = equal * min(1.0, LOUD / noise)
+    kept = (1.0 - floors.sum()) * chosen / chosen.sum() + floors
     measured = {columns: float(share) for columns, share in zip(problem.candidates, kept, strict=True) if share > 0}
     return Measurements(measured, expected)
 

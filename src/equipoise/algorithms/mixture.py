@@ -7,7 +7,7 @@ Pseudo-code                                        Here
   choose marginals and noise from public facts      measurement_plan.choose_measurements
   y_B = M_B(P) + noise for each marginal B chosen   MeasureStatic.step -> mechanisms.measure
   repeat for each column, the others fixed:         Mixture.step
-    minimise sum_B |M_B(D) - y_B|^2 / stddev_B^2    a quadratic on simplices
+    minimise sum_B |M_B(D) - y_B|^2 / stddev_B^2    a quadratic on simplices; small cells count less (mixture_prior)
   return D = (1/K) sum_k prod_c P_kc                Mixture.play
 
 Guarantee: sum over B of 1/stddev_B^2-zCDP, one record replaced (a marginal has squared sensitivity 2).
@@ -21,11 +21,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from equipoise.algorithms.algorithm import Plan, Players, Setting, require_fit, resolved
+from equipoise.algorithms.algorithm import Plan, Players, Setting
 from equipoise.algorithms.measurement_plan import choose_measurements
 from equipoise.algorithms.static import Static, column_sets, plan_static
 from equipoise.data_players.mixture import Mixture as MixturePlayer
-from equipoise.data_players.mixture import memory_bytes
 from equipoise.errors import SettingError
 
 __all__ = ["Mixture"]
@@ -47,20 +46,7 @@ class Mixture:
 
     def plan(self, setting: Setting) -> Plan:
         """See `Algorithm.plan`."""
-        static = self._static(setting)
-        sets = [group.columns for group in static.asked.groups]
-        memory = memory_bytes(setting.workload.domain.sizes, sets, self.num_components)
-        require_fit(memory, setting, f"{self.name} with {self.num_components} components")
-        return Plan(
-            method=self.name,
-            options=resolved(self),
-            num_rounds=1,
-            events=static.events(setting),
-            pure=False,
-            memory_bytes=memory,
-            forecast=static.forecast(setting),
-            asked=static.asked,
-        )
+        return self._static(setting).plan(self, setting)
 
     def players(self, setting: Setting, plan: Plan) -> Players:
         """See `Algorithm.players`."""
@@ -77,7 +63,7 @@ class Mixture:
     def _static(self, setting: Setting) -> Static:
         if setting.epsilon is not None:
             raise SettingError("mixture has no pure variant; drop --pure, or use pep or mwem")
-        sets = column_sets(setting.workload, self.name)
+        sets = column_sets(setting.grouped, self.name)
         resolution = setting.num_rows**2 * float(setting.rho_per_record)
-        chosen = choose_measurements(setting.workload.domain.sizes, sets, resolution, objective=self.objective)
+        chosen = choose_measurements(setting.grouped.domain.sizes, sets, resolution, objective=self.objective)
         return plan_static(setting, chosen.shares)

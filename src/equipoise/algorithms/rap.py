@@ -1,7 +1,6 @@
 """RAP: relaxed adaptive projection, against one-shot selection of several queries a round.
 
-Paper: Aydore et al., "Differentially Private Query Release Through Adaptive Projection" (2021), as restated in
-liu2021iterative (report/references.bib), appendix B.2, arXiv v2.
+Paper: aydore2021differentially (report/references.bib), as restated in liu2021iterative, appendix B.2, arXiv v2.
 
 Pseudo-code                                        Here
   D a random relaxed table in [-1, 1]^(n' x d')     RelaxedPlayer.init
@@ -36,7 +35,7 @@ from equipoise.algorithms.algorithm import Plan, Players, Setting, require_fit, 
 from equipoise.algorithms.select_measure import Split, split
 from equipoise.data_players.relaxed_rows import RelaxedPlayer, memory_bytes
 
-__all__ = ["Rap", "make_plan", "selection_budget"]
+__all__ = ["Rap", "make_plan", "make_players"]
 
 
 def selection_budget(
@@ -51,10 +50,10 @@ def selection_budget(
     total = 2 * rounds.mwem_rounds(setting)
     if num_selected is None:
         num_selected = math.ceil(math.sqrt(total) if num_rounds is None else total / num_rounds)
-    num_selected = min(num_selected, setting.workload.num_queries)
+    num_selected = min(num_selected, setting.grouped.num_queries)
     num_rounds = num_rounds or max(2, math.ceil(total / num_selected))
     if num_rounds == 1:
-        groups = len(setting.workload.groups)
+        groups = len(setting.grouped.groups)
         return split(setting, num_rounds=groups, selection_share=selection_share, moves="marginal"), num_selected
     return split(
         setting, num_rounds=num_rounds, selection_share=selection_share, num_selected=num_selected
@@ -66,7 +65,7 @@ def make_plan(algorithm: Any, setting: Setting) -> Plan:
     budget, num_selected = selection_budget(
         setting, algorithm.num_rounds, algorithm.num_selected, algorithm.selection_share
     )
-    memory = memory_bytes(setting.workload, algorithm.num_relaxed)
+    memory = memory_bytes(setting.grouped, algorithm.num_relaxed)
     require_fit(memory, setting, f"{algorithm.name} with {algorithm.num_relaxed} relaxed rows")
     return Plan(
         method=algorithm.name,
@@ -76,8 +75,25 @@ def make_plan(algorithm: Any, setting: Setting) -> Plan:
         pure=False,
         memory_bytes=memory,
         forecast=budget.forecast(setting),
-        asked=setting.workload,
+        asked=setting.grouped,
     )
+
+
+def make_players(algorithm: Any, setting: Setting, plan: Plan, **relaxed: Any) -> Players:
+    """The players of `Rap` and of `RapSoftmax`; `relaxed` says how the data player's differs."""
+    options = plan.options
+    budget, _ = selection_budget(setting, options["num_rounds"], options["num_selected"], algorithm.selection_share)
+    data_player = RelaxedPlayer(
+        workload=setting.grouped,
+        num_rows=setting.num_rows,
+        num_rounds=plan.num_rounds,
+        num_relaxed=algorithm.num_relaxed,
+        learning_rate=algorithm.learning_rate,
+        max_steps=algorithm.max_steps,
+        **relaxed,
+    )
+    query_player = budget.query_player(setting, repeats=False)
+    return Players(query_player, data_player, budget.evidence(setting, repeats=False))
 
 
 @dataclass(frozen=True)
@@ -86,7 +102,7 @@ class Rap:
 
     name: ClassVar[str] = "rap"
     title: ClassVar[str] = "a relaxed table fitted to everything measured, several queries a round"
-    citations: ClassVar[tuple[str, ...]] = ("liu2021iterative",)
+    citations: ClassVar[tuple[str, ...]] = ("aydore2021differentially", "liu2021iterative")
     guarantee: ClassVar[str] = "zCDP"
     when: ClassVar[str] = "to compare with the paper; rap_softmax is more accurate, mixture more so"
 
@@ -105,17 +121,4 @@ class Rap:
 
     def players(self, setting: Setting, plan: Plan) -> Players:
         """See `Algorithm.players`."""
-        options = plan.options
-        budget, _ = selection_budget(setting, options["num_rounds"], options["num_selected"], self.selection_share)
-        data_player = RelaxedPlayer(
-            workload=setting.workload,
-            num_rows=setting.num_rows,
-            num_rounds=plan.num_rounds,
-            relaxation=self.relaxation,
-            output=self.output,
-            num_relaxed=self.num_relaxed,
-            learning_rate=self.learning_rate,
-            max_steps=self.max_steps,
-        )
-        query_player = budget.query_player(setting, repeats=False)
-        return Players(query_player, data_player, budget.evidence(setting, repeats=False))
+        return make_players(self, setting, plan, relaxation=self.relaxation, output=self.output)

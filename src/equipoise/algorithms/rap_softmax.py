@@ -25,8 +25,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from equipoise.algorithms.algorithm import Plan, Players, Setting
-from equipoise.algorithms.rap import make_plan, selection_budget
-from equipoise.data_players.relaxed_rows import RelaxedPlayer
+from equipoise.algorithms.rap import make_plan, make_players
 
 __all__ = ["RapSoftmax"]
 
@@ -37,7 +36,7 @@ class RapSoftmax:
 
     name: ClassVar[str] = "rap_softmax"
     title: ClassVar[str] = "a mixture of products fitted to everything measured, several queries a round"
-    citations: ClassVar[tuple[str, ...]] = ("liu2021iterative",)
+    citations: ClassVar[tuple[str, ...]] = ("liu2021iterative", "aydore2021differentially")
     guarantee: ClassVar[str] = "zCDP"
     when: ClassVar[str] = "many columns, to compare with the paper; mixture is more accurate"
 
@@ -54,16 +53,4 @@ class RapSoftmax:
 
     def players(self, setting: Setting, plan: Plan) -> Players:
         """See `Algorithm.players`."""
-        options = plan.options
-        budget, _ = selection_budget(setting, options["num_rounds"], options["num_selected"], self.selection_share)
-        data_player = RelaxedPlayer(
-            workload=setting.workload,
-            num_rows=setting.num_rows,
-            num_rounds=plan.num_rounds,
-            relaxation="softmax",
-            num_relaxed=self.num_relaxed,
-            learning_rate=self.learning_rate,
-            max_steps=self.max_steps,
-        )
-        query_player = budget.query_player(setting, repeats=False)
-        return Players(query_player, data_player, budget.evidence(setting, repeats=False))
+        return make_players(self, setting, plan, relaxation="softmax")

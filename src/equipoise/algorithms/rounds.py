@@ -36,8 +36,14 @@ def mwem_rounds(setting: Setting, *, whole_marginals: bool = False) -> int:
     return _marginal_rounds(setting) if whole_marginals else _cell_rounds(setting)
 
 
-def pep_rounds(setting: Setting, *, whole_marginals: bool = False) -> int:
-    """Rounds of PEP: the data players differ, what noise and selection allow does not."""
+def pep_rounds(setting: Setting, *, whole_marginals: bool = False, annealed: bool = False) -> int:
+    """Rounds of PEP: the data players differ, what noise and selection allow does not.
+
+    An annealed schedule begins with as many rounds as mckenna2022aim does (section 4.3 in v2), 16 a column, and has
+    fewer in the end.
+    """
+    if annealed:
+        return 16 * len(setting.grouped.domain.sizes)
     return _marginal_rounds(setting) if whole_marginals else _cell_rounds(setting)
 
 
@@ -48,7 +54,7 @@ def _cell_rounds(setting: Setting) -> int:
     like 1/T on skewed tables: the two meet there. With a pure budget epsilon composition is linear, the missed error
     is T log|Q| / (n epsilon), and they meet at the square root.
     """
-    num_queries = max(2, setting.workload.num_queries)
+    num_queries = max(2, setting.grouped.num_queries)
     if setting.epsilon is not None:
         resolution = setting.num_rows * float(setting.epsilon_per_record) / 2
         rounds = CELL_FACTOR * math.sqrt(resolution / math.log(num_queries))
@@ -73,5 +79,5 @@ def _marginal_rounds(setting: Setting) -> int:
     else:
         rounds = setting.num_rows * math.sqrt(setting.rho_per_record) / RESOLUTION_PER_ROUND
     # However small the budget: with fewer, columns or pairs of them are never looked at, which costs more than noise.
-    least = 2 * len(setting.workload.domain.sizes)
-    return min(max(math.ceil(rounds), least), len(setting.workload.groups))
+    least = 2 * len(setting.grouped.domain.sizes)
+    return min(max(math.ceil(rounds), least), len(setting.grouped.groups))

@@ -1,7 +1,9 @@
 """The budget of select-measure algorithms: rho (or pure epsilon) split over rounds, selection and measurement.
 
 A round's move is one cell (the papers'), or a whole marginal, which costs twice as much whatever its size. When
-there is a round for every marginal nothing need be selected, and everything is measured at once.
+there is a round for every marginal nothing need be selected, and everything is measured at once. With
+`schedule="annealed"` the rounds of whole marginals are units of a budget that later rounds may take several of
+(`query_players.annealed`).
 """
 
 from __future__ import annotations
@@ -16,13 +18,15 @@ from equipoise.errors import SettingError
 from equipoise.game.error_bars import SelectionEvidence
 from equipoise.privacy import accountant
 from equipoise.privacy.events import Event, Exponential, Gaussian, Laplace, PermuteAndFlip
-from equipoise.query_players.best_marginal import BestMarginal, MeasureAll
+from equipoise.query_players.annealed import Annealed
+from equipoise.query_players.best_marginal import BestMarginal, MeasureAll, Score
 from equipoise.query_players.best_response import BestResponse, laplace_stddev
 from equipoise.query_players.player import QueryPlayer
 
-__all__ = ["Moves", "Split", "split"]
+__all__ = ["Moves", "Schedule", "Split", "split"]
 
 Moves: TypeAlias = Literal["cell", "marginal", "everything"]
+Schedule: TypeAlias = Literal["fixed", "annealed"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Split:
         selection_epsilon: Parameter of one selection; None when nothing is selected.
         measurement_stddev: Of the noise of one count.
         measurement_epsilon: Pure epsilon of one measurement; None in the zCDP variant.
+        schedule: Whether later rounds of whole marginals may take the budget of several.
+        score: How whole marginals are compared (`query_players.best_marginal`).
     """
 
     moves: Moves
@@ -48,9 +54,11 @@ class Split:
     selection_epsilon: Fraction | None
     measurement_stddev: float
     measurement_epsilon: Fraction | None = None
+    schedule: Schedule = "fixed"
+    score: Score = "largest"
 
     def events(self, setting: Setting) -> tuple[tuple[Event, int], ...]:
-        """What the whole run will be charged."""
+        """What the whole run will be charged; when the schedule is annealed, other events that cost no more."""
         unit, pure = setting.rows_per_unit, self.measurement_epsilon is not None
         charged: list[tuple[Event, int]] = []
         if self.selection_epsilon is not None:
@@ -69,14 +77,17 @@ class Split:
         if self.selection_epsilon is None:
             return MeasureAll(setting.num_rows, stddev, self.measurement_epsilon)
         if self.moves == "marginal":
-            return BestMarginal(
+            player = BestMarginal(
                 num_rows=setting.num_rows,
                 sensitivity_squared=self.sensitivity_squared,
                 sensitivity=self.sensitivity,
                 selection_epsilon=self.selection_epsilon,
                 measurement_stddev=stddev,
                 measurement_epsilon=self.measurement_epsilon,
+                score=self.score,
+                repeats=self.schedule == "annealed",
             )
+            return Annealed(player, self.num_rounds) if self.schedule == "annealed" else player
         return BestResponse(
             num_rows=setting.num_rows,
             selection_epsilon=self.selection_epsilon,
@@ -86,12 +97,17 @@ class Split:
             repeats=repeats,
         )
 
-    def evidence(self, setting: Setting, *, repeats: bool) -> SelectionEvidence:
-        """What the error bars need to know."""
+    def evidence(self, setting: Setting, *, repeats: bool) -> SelectionEvidence | None:
+        """What the error bars need to know; None when the score that was selected by does not bound every error.
+
+        An annealed schedule's last selection has a parameter of at least `selection_epsilon`, so bars are wide enough.
+        """
+        if self.moves == "marginal" and self.score != "largest":
+            return None
         return SelectionEvidence(
             epsilon=self.selection_epsilon,
             num_candidates=self._num_candidates(setting),
-            repeats=repeats and self.moves == "cell",
+            repeats=repeats if self.moves == "cell" else self.schedule == "annealed",
             gaussian=self.measurement_epsilon is None,
         )
 
@@ -107,7 +123,7 @@ class Split:
         return Forecast(self.measurement_stddev / setting.num_rows, resolution / setting.num_rows, bound)
 
     def _num_candidates(self, setting: Setting) -> int:
-        return setting.workload.num_queries if self.moves == "cell" else len(setting.workload.groups)
+        return setting.grouped.num_queries if self.moves == "cell" else len(setting.grouped.groups)
 
 
 def split(
@@ -117,6 +133,8 @@ def split(
     selection_share: Fraction,
     moves: Literal["cell", "marginal"] = "cell",
     num_selected: int = 1,
+    schedule: Schedule = "fixed",
+    score: Score = "largest",
 ) -> Split:
     """Spend the budget evenly over the rounds: a share on selection, the rest on measurement.
 
@@ -134,10 +152,13 @@ def split(
         raise SettingError("num_rounds and num_selected must be at least 1")
     if not 0 < selection_share < 1:
         raise SettingError("selection_share must lie strictly between 0 and 1")
-    groups = setting.workload.groups
-    kind: Moves = "everything" if moves == "marginal" and num_rounds >= len(groups) else moves
+    groups = setting.grouped.groups
+    annealed = schedule == "annealed"
+    if annealed and (moves == "cell" or setting.epsilon is not None):
+        raise SettingError("an annealed schedule needs whole marginals and a zCDP budget; drop schedule=annealed")
+    kind: Moves = "everything" if moves == "marginal" and num_rounds >= len(groups) and not annealed else moves
     if kind == "everything":
-        norms = [setting.workload.norms()]
+        norms = [setting.grouped.norms()]
         num_rounds, selection_share = 1, Fraction(0)
     else:
         norms = [group.norms() for group in groups] if kind == "marginal" else []
@@ -152,10 +173,13 @@ def split(
             selection_epsilon=selection_share * each or None,
             measurement_stddev=laplace_stddev(linear / measured),
             measurement_epsilon=measured,
+            score=score,
         )
     each = setting.rho_per_record / parts
     return Split(
         *(kind, num_rounds, num_selected, squared, linear),
         selection_epsilon=accountant.root_below(8 * selection_share * each) if selection_share else None,
         measurement_stddev=accountant.stddev_of(rho=(1 - selection_share) * each, sensitivity_squared=squared),
+        schedule=schedule,
+        score=score,
     )

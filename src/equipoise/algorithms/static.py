@@ -11,10 +11,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from equipoise.algorithms.algorithm import Forecast, Setting, price
+from equipoise.algorithms.algorithm import Forecast, Plan, Setting, price, require_fit, resolved
+from equipoise.data_players.mixture import memory_bytes
 from equipoise.errors import QueryError
 from equipoise.game.error_bars import SelectionEvidence
 from equipoise.privacy import accountant
@@ -33,7 +35,10 @@ def column_sets(workload: Workload, method: str) -> tuple[Columns, ...]:
         QueryError: the workload has ranges, prefixes or conjunctions, which this method does not model.
     """
     if any(group.masks is not None for group in workload.groups):
-        raise QueryError(f"{method} takes workloads of whole marginals; use pep or mwem for ranges and conjunctions")
+        raise QueryError(
+            f"{method} takes workloads of whole marginals; use pep or mwem for ranges and conjunctions,"
+            " dual_query for many of them"
+        )
     return workload.column_sets
 
 
@@ -65,6 +70,26 @@ class Static:
         """The query player that spends exactly this."""
         return MeasureStatic(self.stddevs, self._sensitivities)
 
+    def plan(self, algorithm: Any, setting: Setting) -> Plan:
+        """The plan of an algorithm that measures this in one round and fits a mixture of `num_components` to it.
+
+        Raises:
+            CapacityError: the fit does not fit the memory.
+        """
+        sets = [group.columns for group in self.asked.groups]
+        memory = memory_bytes(setting.grouped.domain.sizes, sets, algorithm.num_components)
+        require_fit(memory, setting, f"{algorithm.name} with {algorithm.num_components} components")
+        return Plan(
+            method=algorithm.name,
+            options=resolved(algorithm),
+            num_rounds=1,
+            events=self.events(setting),
+            pure=False,
+            memory_bytes=memory,
+            forecast=self.forecast(setting),
+            asked=self.asked,
+        )
+
     @property
     def precisions(self) -> dict[Columns, float]:
         """1/variance of the noise of each measured marginal, in counts."""
@@ -77,10 +102,10 @@ class Static:
         The largest of |Q| Gaussian errors stays below the largest standard deviation times sqrt(2 log(2|Q|/0.05)) with
         probability 0.95.
         """
-        sizes, sets = setting.workload.domain.sizes, setting.workload.column_sets
+        sizes, sets = setting.grouped.domain.sizes, setting.grouped.column_sets
         rmse = predicted_rmse(sizes, sets, self.precisions)
         worst = math.sqrt(float(predicted_variances(sizes, sets, self.precisions).max()))
-        reach = worst * math.sqrt(2 * math.log(2 * setting.workload.num_queries / 0.05))
+        reach = worst * math.sqrt(2 * math.log(2 * setting.grouped.num_queries / 0.05))
         if np.isfinite(reach):
             return Forecast(rmse / setting.num_rows, 0.0, reach / setting.num_rows)
         # Not all of the workload is measured: the model fills in what no unbiased answer can be given for.
@@ -99,10 +124,10 @@ def plan_static(setting: Setting, shares: Mapping[Columns, float]) -> Static:
         Sum over measured marginals of l2^2/(2 stddev^2) <= rho per record, exactly; at least 0.99 of it is used
         (tested).
     """
-    domain, own = setting.workload.domain, setting.workload.groups
-    extra = [columns for columns in shares if columns not in set(setting.workload.column_sets)]
+    domain, own = setting.grouped.domain, setting.grouped.groups
+    extra = [columns for columns in shares if columns not in set(setting.grouped.column_sets)]
     added = tuple(Group(columns, tuple(domain.sizes[c] for c in columns)) for columns in extra)
-    asked = Workload(domain, own + added) if added else setting.workload
+    asked = Workload(domain, own + added) if added else setting.grouped
     # Fractions from floats are exact; a hair less than the whole keeps their sum below it.
     whole = sum((Fraction(share) for share in shares.values()), Fraction(0))
     scale = setting.rho_per_record / whole

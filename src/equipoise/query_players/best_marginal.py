@@ -1,25 +1,38 @@
-"""Best response in whole marginals: pick the marginal whose worst cell has the largest error, measure all of it.
+"""Best response in whole marginals: pick the marginal with the largest error, measure all of it.
 
 All cells of a marginal cost twice what one cell costs (a replaced record leaves one and enters another), however
-many they are: far more information for the price than the papers' single cells. The score, the largest error of a
-cell, has sensitivity one count.
+many they are: far more information for the price than the papers' single cells. A marginal's score is one of
+
+    largest               the largest error of a cell: sensitivity one count
+    largest_less_noise    less what the noise of measuring it may be expected to leave: σ √(2 log 2m) for m cells, a
+                          bound on the mean of the largest of m
+    total_less_noise      the sum of all errors: sensitivity two counts (MECHANISMS section 10, item 7), less the
+                          m σ √(2/π) that measuring would leave (mckenna2022aim, equation 1 in v2)
+
+A marginal that could not be improved is then not picked in vain. What is taken off is public and the same on
+neighbouring tables, so it changes no sensitivity.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from equipoise.core import IntArray, Move
+from equipoise.core import FloatArray, IntArray, Move
 from equipoise.privacy import mechanisms
 from equipoise.privacy.gate import Gate, Turn
 from equipoise.privacy.private import Private
 from equipoise.queries.played import Played
+from equipoise.queries.queries import Queries
 from equipoise.query_players.best_response import Seen, laplace_stddev
 
-__all__ = ["BestMarginal", "MeasureAll"]
+__all__ = ["BestMarginal", "MeasureAll", "Score"]
+
+Score: TypeAlias = Literal["largest", "largest_less_noise", "total_less_noise"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,8 @@ class BestMarginal:
         selection_epsilon: Parameter of one selection.
         measurement_stddev: Standard deviation of the discrete Gaussian noise, in counts; None in the pure variant.
         measurement_epsilon: Pure epsilon of one measurement; None in the zCDP variant.
+        score: See the module's docstring.
+        repeats: Whether a measured marginal may be selected again.
     """
 
     num_rows: int
@@ -41,6 +56,8 @@ class BestMarginal:
     selection_epsilon: Fraction
     measurement_stddev: float | None = None
     measurement_epsilon: Fraction | None = None
+    score: Score = "largest"
+    repeats: bool = False
 
     def init(self, truth: Private) -> Seen:
         """Remember the truth."""
@@ -52,13 +69,9 @@ class BestMarginal:
         counts = self.num_rows * played.answers
 
         def draw(turn: Turn) -> Move:
-            scores = state.truth.distance(counts)
-            weights = workload.weights()
-            if weights.max(initial=1) > 1:
-                scores = scores.weighted(weights)
-            worst = scores.maxima(workload.starts)
-            left = np.setdiff1d(worst.ids, state.measured)
-            group = int(self._select(turn, worst.take(left) if len(left) else worst)[0])
+            scores = self._scores(state.truth.distance(counts), workload)
+            left = scores.ids if self.repeats else np.setdiff1d(scores.ids, state.measured)
+            group = int(self._select(turn, scores.take(left) if len(left) else scores)[0])
             ids = np.arange(workload.starts[group], workload.starts[group + 1], dtype=np.int64)
             values, stddev = self._measure(turn, state.truth.take(ids))
             return Move(ids, np.sign(values - counts[ids]).astype(np.int64), values, stddev)
@@ -69,6 +82,27 @@ class BestMarginal:
     def recall(self, state: Seen, played: Played, move: Move) -> Seen:
         """Remember which group a move measured."""
         return Seen(state.truth, np.union1d(state.measured, played.workload.group_of(move.ids[:1])))
+
+    def _scores(self, errors: Private, workload: Queries) -> Private:
+        """One score a group, from the errors of all queries."""
+        weights = workload.weights()
+        if weights.max(initial=1) > 1:
+            errors = errors.weighted(weights)
+        scores = errors.sums(workload.starts) if self.score == "total_less_noise" else errors.maxima(workload.starts)
+        if self.score == "largest":
+            return scores
+        return scores.less(weights[workload.starts[:-1]] * self._expected_noise(np.diff(workload.starts)))
+
+    def _expected_noise(self, num_cells: IntArray) -> FloatArray:
+        """What measuring would leave, in counts: of the largest error of so many cells, or of their sum."""
+        if self.measurement_epsilon is not None:
+            spread = float(self.sensitivity / self.measurement_epsilon)  # the mean absolute value of Laplace noise
+            largest, each = spread * (1 + np.log(num_cells)), spread
+        else:
+            assert self.measurement_stddev is not None
+            largest = self.measurement_stddev * np.sqrt(2 * np.log(2 * num_cells))
+            each = self.measurement_stddev * math.sqrt(2 / math.pi)
+        return np.asarray(each * num_cells if self.score == "total_less_noise" else largest, dtype=np.float64)
 
     def _select(self, turn: Turn, scores: Private) -> IntArray:
         if self.measurement_epsilon is not None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from equipoise.core import Move
 from equipoise.privacy.gate import Gate
 from equipoise.privacy.private import Private
 from equipoise.queries.played import Played
 
-__all__ = ["QueryPlayer"]
+__all__ = ["QueryPlayer", "Stops"]
 
 State = TypeVar("State")
+SeenState = TypeVar("SeenState", contravariant=True)
 
 
 class QueryPlayer(Protocol[State]):
@@ -27,4 +28,13 @@ class QueryPlayer(Protocol[State]):
 
     def recall(self, state: State, played: Played, move: Move) -> State:
         """The state after a move found in the ledger: what `step` returned when it made it; costs nothing."""
+        ...
+
+
+@runtime_checkable
+class Stops(Protocol[SeenState]):
+    """A query player that may need fewer rounds than were planned."""
+
+    def over(self, state: SeenState) -> bool:
+        """Whether the move that led to this state was the last: decided from public quantities only."""
         ...

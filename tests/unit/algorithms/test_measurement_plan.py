@@ -1,9 +1,10 @@
 import itertools
+import math
 
 import numpy as np
 import pytest
 
-from equipoise.algorithms.measurement_plan import FLOOR, choose_measurements
+from equipoise.algorithms.measurement_plan import FLOOR, LOUD, choose_measurements
 from equipoise.errors import QueryError, SettingError
 
 SIZES = (2, 5, 9, 16, 42)
@@ -25,12 +26,24 @@ def test_shares_are_positive_and_sum_to_one(objective, resolution):
 
 
 def test_less_budget_means_fewer_columns_at_a_time():
-    plans = [choose_measurements(SIZES, TRIPLES, resolution) for resolution in (1e9, 1e5, 1e2)]
+    plans = [choose_measurements(SIZES, TRIPLES, resolution) for resolution in (1e9, 1e4, 1e2)]
     shares = np.array([[share_of_order(plan, order) for order in (3, 2, 1)] for plan in plans])
-    # Beyond the floor, each budget has its own order.
-    assert (shares - [FLOOR["both"], 0.0, 0.0]).argmax(axis=1).tolist() == [0, 1, 2]
+    assert shares.argmax(axis=1).tolist() == [0, 1, 2]
     assert shares[0, 0] > 0.9
-    assert shares[2, 0] == pytest.approx(FLOOR["both"])
+    assert shares[2, 0] < FLOOR["both"] / 2  # The floor itself is cut where it would buy noise only.
+
+
+def test_the_floor_is_cut_for_marginals_that_would_be_all_noise():
+    """At the equal share the noise of each cell has variance 1/(resolution x share); LOUD is the most for all cells."""
+    resolution, equal = 2e5, FLOOR["both"] / len(TRIPLES)
+    plan = choose_measurements(SIZES, TRIPLES, resolution)
+    noise = {columns: math.prod(SIZES[i] for i in columns) / (resolution * equal) for columns in TRIPLES}
+    assert min(noise.values()) < LOUD / 10
+    for columns, energy in noise.items():
+        assert plan.shares[columns] >= equal * min(1.0, LOUD / energy) * (1 - 1e-12)
+    tight = choose_measurements(SIZES, TRIPLES, resolution / 1000)
+    widest = max(TRIPLES, key=lambda columns: noise[columns])
+    assert tight.shares[widest] == pytest.approx(equal * LOUD / (1000 * noise[widest]))
 
 
 def test_less_budget_means_more_expected_error():

@@ -2,21 +2,28 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.book import MemoryBook
 from tests.games import TinyGame, triples
 from tests.noise import NoNoise, SeededNoise
 
 from equipoise.algorithms import Setting, create
+from equipoise.data.relaxed import RelaxedRows
+from equipoise.data.table import read
 from equipoise.errors import SettingError
 from equipoise.game.loop import Outcome, play
+from equipoise.pipeline import Request, release
 from equipoise.privacy import Private
 from equipoise.privacy.gate import Gate
 from equipoise.query_players.best_marginal import MeasureAll
 from equipoise.query_players.best_response import BestResponse
+from equipoise.releases import load
 
 RHO = Fraction(1, 2)
 SMALL = {"num_relaxed": 60, "max_steps": 150}
@@ -122,3 +129,17 @@ def test_softmax_beats_clipping_with_the_papers_parameters() -> None:
         truth = game.counts() / game.num_rows
         errors[method] = float(np.abs(game.workload.on(outcome.distribution) - truth).max())
     assert errors["rap_softmax"] < errors["rap"]
+
+
+def test_a_folder_of_relaxed_rows_can_be_loaded(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 3, 500)
+    codes = pa.table({"a": first.astype(np.uint8), "b": ((first + rng.integers(0, 2, 500)) % 3).astype(np.uint8)})
+    (tmp_path / "toy.domain.json").write_text('{"a": 3, "b": 3}')
+    pq.write_table(codes, tmp_path / "toy.parquet")
+    table = read(tmp_path / "toy.parquet", schema=tmp_path / "toy.domain.json")
+    options = SMALL | {"num_rounds": 2, "num_selected": 2, "output": "relaxed"}
+    made = release(Request(table, epsilon=1.0, workload="2-way", method="rap", options=options))
+    again = load(made.write(tmp_path / "out"))
+    assert isinstance(again.distribution, RelaxedRows)
+    assert np.array_equal(again.distribution.marginal((0, 1)), made.distribution.marginal((0, 1)))

@@ -1,0 +1,123 @@
+"""DualQuery: multiplicative weights over the queries against an optimisation oracle over the records.
+
+Paper: gaboardi2014dual (report/references.bib), Algorithm 1, arXiv v2.
+
+Pseudo-code                                        Here
+  Q^1 uniform over the queries and negations        Hedge.init
+  for t = 1 .. T:                                   game.loop.play
+    draw s queries from Q^t                         Hedge.step: mechanisms.draw; uniform and free in round 1
+    x^t = argmax_x sum of drawn q(x)                BestRecords.step, by an oracle
+    Q^{t+1}_q ~ Q^t_q exp(eta (q(P) - q(x^t)))      Weights.updated
+  return x^1 .. x^T                                 BestRecords.conclude
+
+Guarantee: s eta^2 (T-1)T(2T-1)/(12 n^2)-zCDP, or s eta T(T-1)/n-DP with --pure; one record replaced. A draw after t
+  updates is an exponential mechanism of parameter 2 eta t/n (gaboardi2014dual, Theorem 4.1, charges more: Lemma A of
+  docs/mechanisms.md). It does not rest on the oracle, which sees drawn queries only.
+Accuracy: error at most alpha with probability 1 - beta for T = 16 log|Q|/alpha^2, eta = alpha/4, s = 8 log(2|X|T/beta)/
+  alpha^2 and an exact oracle (gaboardi2014dual, Theorem 4.2, whose constant 48 in s is loose).
+Differences from the paper:
+  1. zCDP accounting by the range of the log-ratio (another price, same mechanism); exact draws.
+  2. `mode="practice"` (default) plays several records a round, with equal weights: best for the draws and some noise
+     on the values (`noise_scale`), which answers in finer steps than one record.
+  3. It responds to the draws of the newest `memory` rounds. The weights change little from round to round, so earlier
+     draws still speak for them, and hearing them again is free. 2 and 3 are post-processing.
+  4. It leaves the first round's records out: they answer a uniform draw, which says nothing of the table.
+  5. Rounds and rate are worked out from the budget; any two of num_rounds, num_draws and rate fix the third.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+from equipoise.algorithms import draw_budget
+from equipoise.algorithms.algorithm import Forecast, Plan, Players, Setting, price, require_fit, resolved
+from equipoise.algorithms.draw_budget import Drawing
+from equipoise.algorithms.records import (
+    OracleName,
+    default_noise,
+    default_records,
+    forecast,
+    game_bytes,
+    make_oracle,
+    require_records,
+)
+from equipoise.data_players.best_records import BestRecords, Noise
+from equipoise.query_players.hedge import Hedge
+
+__all__ = ["DualQuery"]
+
+
+@dataclass(frozen=True)
+class DualQuery:
+    """Options of DualQuery; None means: work it out from public quantities (`algorithms.draw_budget`)."""
+
+    name: ClassVar[str] = "dual_query"
+    title: ClassVar[str] = "multiplicative weights over the queries against best records by an oracle"
+    citations: ClassVar[tuple[str, ...]] = ("gaboardi2014dual",)
+    guarantee: ClassVar[str] = "zCDP by exponential mechanisms, or pure epsilon with --pure"
+    when: ClassVar[str] = (
+        "thousands of binary columns, millions of conjunctions: nothing is kept for a column or a cell"
+    )
+
+    num_rounds: int | None = None
+    num_draws: int | None = None
+    rate: Fraction | None = None
+    num_records: int | None = None
+    memory: int = 4
+    noise_scale: float | None = None
+    oracle: OracleName = "branch_and_bound"
+    mode: Literal["practice", "theory"] = "practice"
+
+    def plan(self, setting: Setting) -> Plan:
+        """See `Algorithm.plan`."""
+        require_records(num_records=self.num_records, memory=self.memory, noise_scale=self.noise_scale)
+        drawing, (num_records, noise_scale) = self._drawing(setting), self._records(setting)
+        hedge = Hedge(setting.num_rows, drawing.rate, drawing.num_draws)
+        memory = game_bytes(setting, drawing.num_rounds, num_records, noise_scale)
+        require_fit(memory, setting, f"{self.name} keeps weights of the queries and all records it played, and")
+        return Plan(
+            method=self.name,
+            options=resolved(self, num_records=num_records, noise_scale=noise_scale, **_knobs(drawing)),
+            num_rounds=drawing.num_rounds,
+            events=tuple((price(event, setting.rows_per_unit), 1) for event in hedge.events(drawing.num_rounds)),
+            pure=setting.epsilon is not None,
+            memory_bytes=memory,
+            forecast=_forecast(setting, drawing),
+            asked=setting.workload,
+        )
+
+    def players(self, setting: Setting, plan: Plan) -> Players:
+        """See `Algorithm.players`."""
+        drawing, theory = self._drawing(setting), self.mode == "theory"
+        num_records, noise_scale = self._records(setting)
+        data_player = BestRecords(
+            setting.workload,
+            make_oracle(self.oracle),
+            num_records=num_records,
+            noise=Noise("exponential", noise_scale) if noise_scale else None,
+            memory=1 if theory else self.memory,
+            skipped=1 if theory else 2,
+        )
+        return Players(Hedge(setting.num_rows, drawing.rate, drawing.num_draws), data_player)
+
+    def _records(self, setting: Setting) -> tuple[int, float]:
+        """Records a round, and the scale of the noise on them."""
+        if self.mode == "theory":
+            return 1, 0.0
+        noise_scale = default_noise(setting) if self.noise_scale is None else self.noise_scale
+        return self.num_records or default_records(setting, self._drawing(setting).num_rounds), noise_scale
+
+    def _drawing(self, setting: Setting) -> Drawing:
+        if self.mode == "theory":
+            return draw_budget.theory(setting)
+        return draw_budget.solve(setting, num_rounds=self.num_rounds, num_draws=self.num_draws, rate=self.rate)
+
+
+def _knobs(drawing: Drawing) -> dict[str, int | Fraction]:
+    return {"num_rounds": drawing.num_rounds, "num_draws": drawing.num_draws, "rate": drawing.rate}
+
+
+def _forecast(setting: Setting, drawing: Drawing) -> Forecast:
+    return forecast(setting, float(drawing.rate) * drawing.num_rounds, drawing.bound)

@@ -1,0 +1,84 @@
+"""What the algorithms whose data player is an oracle share: the oracle, memory, forecast."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, TypeAlias
+
+from equipoise.algorithms.algorithm import Forecast, Setting
+from equipoise.errors import SettingError
+from equipoise.oracles.branch_and_bound import BranchAndBound
+from equipoise.oracles.checked import Checked
+from equipoise.oracles.cp_sat import CpSat
+from equipoise.oracles.highs import Highs
+from equipoise.oracles.local_search import LocalSearch
+from equipoise.oracles.oracle import Oracle
+
+__all__ = ["OracleName", "default_noise", "default_records", "forecast", "game_bytes", "make_oracle", "require_records"]
+
+OracleName: TypeAlias = Literal["branch_and_bound", "local_search", "cp_sat", "highs"]
+"""Who finds best records (`equipoise.oracles.oracle` says which when)."""
+
+
+NUM_RECORDS = 20
+"""Of DualQuery and DQRS: the answers of a round's records are then steps of a twentieth; 100 are no better."""
+
+NOISE_SCALE = 1.0
+"""Of DualQuery and DQRS, in queries: 0.3 to 1 are alike and 2 is worse (Adult, 3-way marginals, epsilon 0.1)."""
+
+
+def make_oracle(name: OracleName) -> Oracle:
+    """The oracle of that name, checked: where it fails a fallback answers, and the release says so."""
+    oracles: dict[str, Oracle] = {"branch_and_bound": BranchAndBound(), "local_search": LocalSearch()}
+    oracles |= {"cp_sat": CpSat(), "highs": Highs()}
+    return Checked(oracles[name])
+
+
+WIDE = 2**16
+"""Values of the one-hot record beyond which hardly any occurs in a query. Noise on them all would take longer than
+everything else, and the oracle fills what no query speaks of at random anyway."""
+
+
+def default_noise(setting: Setting) -> float:
+    """Scale of the noise on the values by default: none on wide records."""
+    return 0.0 if sum(setting.workload.domain.sizes) > WIDE else NOISE_SCALE
+
+
+def default_records(setting: Setting, num_rounds: int) -> int:
+    """Records a round by default: NUM_RECORDS, or fewer where all of them would take an eighth of the memory."""
+    fitting = setting.memory_limit // (8 * (num_rounds + 1) * len(setting.workload.domain.sizes))
+    return max(1, min(NUM_RECORDS, fitting))
+
+
+def require_records(*, num_records: int | None, memory: int = 1, noise_scale: float | None = None) -> None:
+    """Refuse options of the data player that make no sense.
+
+    Raises:
+        SettingError: it says which.
+    """
+    if (num_records is not None and num_records < 1) or memory < 1:
+        raise SettingError("num_records and memory must be at least 1")
+    if noise_scale is not None and not 0 <= noise_scale < math.inf:
+        raise SettingError("noise_scale must be a number that is not negative")
+
+
+def game_bytes(setting: Setting, num_rounds: int, num_records: int, noise_scale: float) -> int:
+    """Memory of a game: a few vectors over the queries and their negations, and all records that are played."""
+    vectors = 12 * 8 * setting.workload.num_queries
+    values = sum(setting.workload.domain.sizes)
+    tilted = values if noise_scale else min(values, WIDE)
+    codes = 2 if max(setting.workload.domain.sizes) > 256 else 1
+    records = (num_rounds + 1) * num_records * len(setting.workload.domain.sizes) * codes
+    return vectors + 2 * records + 4 * 8 * num_records * tilted + 8 * 8 * values
+
+
+def forecast(setting: Setting, weight_of_error: float, bound: float | None) -> Forecast:
+    """What can be said beforehand: an error that makes a query |Q| times as likely as a right one will be found.
+
+    Args:
+        setting: The setting.
+        weight_of_error: By how much an error of 1 raises the logarithm of a query's probability.
+        bound: An upper bound from theory.
+    """
+    resolution = math.log(2 * setting.workload.num_queries) / weight_of_error
+    return Forecast(0.0, min(1.0, resolution), None if bound is None or bound >= 1 else bound)
