@@ -40,6 +40,7 @@ test-slow: check
 bench: install
 	$(BIN)/python -m equipoise.bench.counting --out bench-out
 	$(BIN)/python -m equipoise.bench.accuracy --out bench-out
+	$(BIN)/python -m equipoise.bench.wide --out bench-out
 
 clean:
 	rm -rf $(VENV) $(OUT) bench-out

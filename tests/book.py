@@ -12,12 +12,13 @@ from equipoise.privacy.events import Event
 
 @dataclass
 class MemoryBook:
-    """Keeps moves and charges in lists."""
+    """Keeps moves and charges in lists; `ends` has the number of charges after each move that was made here."""
 
     reserved: Cost
     rows_per_unit: int = 1
     stored: list[Move] = field(default_factory=list)
     charged: list[tuple[Event, Cost]] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
 
     @property
     def spent(self) -> Cost:
@@ -35,5 +36,6 @@ class MemoryBook:
         pending: list[tuple[Event, Cost]] = []
         move = draw(lambda event, price: pending.append((event, price)), self.spent)
         self.charged += pending
+        self.ends.append(len(self.charged))
         self.stored.append(move)
         return move

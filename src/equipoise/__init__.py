@@ -13,7 +13,7 @@ Names are loaded when they are first used, so that importing the package, and `e
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from equipoise.errors import (
     BudgetError,
@@ -28,7 +28,7 @@ from equipoise.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from equipoise.algorithms import Plan
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from equipoise.data.schema import Schema
     from equipoise.data.table import Table, read
     from equipoise.evaluation import Evaluation, evaluate
+    from equipoise.pipeline import Steps
     from equipoise.query_players.public_error import PublicError
     from equipoise.releases import Answer, Release, load
 
@@ -66,6 +67,7 @@ __all__ = [
     "public_error",
     "read",
     "release",
+    "tune",
 ]
 
 _HOMES = {
@@ -112,7 +114,8 @@ def release(
     accept_inferred: bool = False,
     memory_limit: int | None = None,
     threads: int | None = None,
-    public: Table | None = None,
+    public: Table | Sequence[Table] | None = None,
+    progress: bool = False,
 ) -> Release:
     """Release a table: a private model of it, to sample, query and write.
 
@@ -131,7 +134,8 @@ def release(
         accept_inferred: Accept bounds and categories that were read from the data; recorded as outside the guarantee.
         memory_limit: Bytes that the game may use; 4 GiB unless given.
         threads: Threads for the scan; all cores unless given.
-        public: A public table with the same columns, for the methods that use one; its rows get no protection.
+        public: A public table with the same columns, or some of them, or several such; their rows get no protection.
+        progress: Show bars on stderr while it works, if that is a terminal.
 
     Raises:
         EquipoiseError: It is refused; unless the message says otherwise, nothing was spent.
@@ -162,8 +166,15 @@ def release(
             memory_limit=pipeline.DEFAULT_MEMORY if memory_limit is None else memory_limit,
             threads=threads,
             public=public,
-        )
+        ),
+        steps=_steps(progress),
     )
+
+
+def _steps(progress: bool) -> Steps:
+    from equipoise.cli.console import Speaker
+
+    return Speaker(json=False, quiet=not progress).steps
 
 
 def plan(table: Table, *, epsilon: float, **settings: Any) -> Plan:
@@ -171,6 +182,48 @@ def plan(table: Table, *, epsilon: float, **settings: Any) -> Plan:
     from equipoise import pipeline
 
     return pipeline.prepare(pipeline.Request(table, epsilon=epsilon, **{"accept_inferred": True} | settings)).plan
+
+
+def tune(
+    table: Table,
+    *,
+    epsilon: float,
+    grid: Mapping[str, Sequence[Any]],
+    num_trials: float | None = None,
+    law: Literal["logarithmic", "geometric"] = "logarithmic",
+    criterion: Literal["mean", "max"] = "mean",
+    progress: bool = False,
+    **settings: Any,
+) -> Release:
+    """Release a table with the best of several options, chosen privately on the table itself.
+
+    A random number of trials is made, each with a candidate drawn at random and a private score; the best is released
+    and the rest forgotten. All of it is paid for by epsilon, so each trial has less than half of the budget. The
+    defaults need no tuning.
+
+    Args:
+        table: The private table (`read`).
+        epsilon: Privacy budget of all of it.
+        grid: For each option of the method the values to try; every combination is a candidate.
+        num_trials: Mean of the random number of trials; by default the number of candidates.
+        law: Of that number; "geometric" costs more and rarely stops after one or two.
+        criterion: Which error of the workload's answers decides.
+        progress: As for `release`; never tells how many trials there are.
+        settings: As for `release`.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from equipoise.data.listed import Boolean
+        >>> schema = Schema("pets", (Boolean(name="cat"), Boolean(name="dog")))
+        >>> pets = read(pa.table({"cat": [True, False] * 50, "dog": [True] * 100}), schema=schema)
+        >>> made = tune(pets, epsilon=1.0, grid={"num_rounds": [1, 2]}, workload="2-way", method="mwem")
+        >>> made.statement["tuning"]["chosen"]["num_rounds"] in ("1", "2")
+        True
+    """
+    from equipoise import pipeline, tuning
+
+    request = pipeline.Request(table, epsilon=epsilon, **settings)
+    return tuning.tune(request, tuning.Tuning(grid, num_trials, law, criterion), steps=_steps(progress))
 
 
 def public_error(table: Table, public: Table, *, epsilon: float, **settings: Any) -> PublicError:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from equipoise.core import FloatArray, Move
 from equipoise.queries.group import Group
+from equipoise.queries.queries import Queries
 from equipoise.queries.query import Query
 from equipoise.queries.residuals import Columns, predicted_variances, reconstruct
 from equipoise.queries.workload import Workload
@@ -41,7 +42,14 @@ class Answer:
 
 
 def half_width(
-    query: Query, share: float, asked: Workload, moves: tuple[Move, ...], bars: FloatArray | None, num_rows: int
+    query: Query,
+    share: float,
+    asked: Queries,
+    moves: tuple[Move, ...],
+    bars: FloatArray | None,
+    num_rows: int,
+    *,
+    num_trials: float = 1.0,
 ) -> float | None:
     """The smallest of the bounds that the workload's marginals give; None when there is none below 1.
 
@@ -50,7 +58,11 @@ def half_width(
         queries at once. And where a marginal was measured whole, the sum of its noisy cells inside the query (or
         outside, as n is known) is the true count plus a sum of independent noises of known variance k stddev^2,
         which are sub-Gaussian: the truth is within sqrt(2 log(2/0.05) k) stddev of it with probability 0.95.
+        For a release that is the best of a random number of trials, that must hold in all of them: `num_trials`, their
+        mean, divides the 0.05 (Wald's equation).
     """
+    if not isinstance(asked, Workload):  # conjunctions one by one: no marginal was measured
+        return None
     widths = []
     for group, start, inside in _containing(query, asked):
         if bars is not None and start < len(bars):
@@ -58,18 +70,20 @@ def half_width(
         for move in moves:
             found = _measured_whole(move, group, start)
             if found is not None:
-                widths.append(_direct(*found, inside, share, num_rows))
+                widths.append(_direct(*found, inside, share, num_rows, FAILURE / num_trials))
     best = min(widths, default=1.0)
     return best if best < 1 else None
 
 
 def unbiased(
-    workload: Workload, asked: Workload, moves: tuple[Move, ...], num_rows: int
+    workload: Queries, asked: Queries, moves: tuple[Move, ...], num_rows: int
 ) -> tuple[FloatArray, FloatArray] | None:
     """The best unbiased counts of a workload of marginals from all marginals measured whole, and their stddevs.
 
     None when the workload has other queries, or was not measured enough to answer all of it.
     """
+    if not isinstance(workload, Workload) or not isinstance(asked, Workload):
+        return None
     if any(group.masks is not None for group in workload.groups):
         return None
     totals: dict[Columns, FloatArray] = {}
@@ -118,9 +132,11 @@ def _measured_whole(move: Move, group: Group, start: int) -> tuple[FloatArray, F
     return move.values[whole].astype(np.float64), np.broadcast_to(move.stddev, len(move.ids))[whole]
 
 
-def _direct(cells: FloatArray, stddevs: FloatArray, inside: NDArray[np.bool_], share: float, num_rows: int) -> float:
+def _direct(
+    cells: FloatArray, stddevs: FloatArray, inside: NDArray[np.bool_], share: float, num_rows: int, failure: float
+) -> float:
     within, variance = cells[inside].sum(), (stddevs[inside] ** 2).sum()
     if (other := (stddevs[~inside] ** 2).sum()) < variance:
         within, variance = num_rows - cells[~inside].sum(), other
-    noise = math.sqrt(2 * math.log(2 / FAILURE) * variance)
+    noise = math.sqrt(2 * math.log(2 / failure) * variance)
     return float(abs(within / num_rows - share) + noise / num_rows)

@@ -8,7 +8,8 @@
     ├── BudgetError           6   the ledger refuses: spent, asked, left
     ├── CapacityError         7   it would not fit the memory limit; names the method that would serve
     ├── LedgerError           8   the ledger cannot be read, is corrupt, or belongs to another table
-    └── OutputError           9   the release folder cannot be written or read
+    ├── OutputError           9   the release folder cannot be written or read
+    └── CertificateError     10   a paid choice has no certificate; nothing was released
 
 A message is a release: it names the column and the rule, never a cell value, a true answer or anything else that
 is not public (docs/design.md, "Privacy first").
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 __all__ = [
     "BudgetError",
+    "CertificateError",
     "CapacityError",
     "DataError",
     "EquipoiseError",
@@ -81,3 +83,9 @@ class OutputError(EquipoiseError):
     """The release folder cannot be written or read."""
 
     exit_code = 9
+
+
+class CertificateError(EquipoiseError):
+    """A private choice was paid for and has no certificate: nothing is released, and nothing is said of why."""
+
+    exit_code = 10

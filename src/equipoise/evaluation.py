@@ -22,9 +22,9 @@ from equipoise.data.table import Table
 from equipoise.engines.arrow import count
 from equipoise.errors import OutputError, SchemaError
 from equipoise.privacy.private import reveal
+from equipoise.queries.queries import Queries
 from equipoise.queries.workload import Workload
 from equipoise.releases import Release
-from equipoise.report.subject import Subject
 
 __all__ = ["Errors", "Evaluation", "evaluate", "internal_report", "stored_rows"]
 
@@ -115,15 +115,15 @@ def evaluate(
     )
 
 
-def _errors(workload: Workload, differences: FloatArray) -> Errors:
+def _errors(workload: Queries, differences: FloatArray) -> Errors:
     off = np.abs(differences)
-    halves = np.add.reduceat(off, workload.starts[:-1]) / 2
-    whole = np.array([group.masks is None for group in workload.groups])
+    groups = workload.groups if isinstance(workload, Workload) else ()
+    whole = np.array([group.masks is None for group in groups], dtype=np.bool_)
     return Errors(
         max=float(off.max()),
         mean=float(off.mean()),
         rmse=float(np.sqrt(np.mean(off**2))),
-        total_variation=float(halves[whole].mean()) if whole.any() else None,
+        total_variation=float(np.add.reduceat(off, workload.starts[:-1])[whole].mean() / 2) if whole.any() else None,
     )
 
 
@@ -144,15 +144,4 @@ def stored_rows(folder: str | Path, schema: Schema) -> Codes:
 
 def internal_report(release: Release, rows: Codes, found: Evaluation) -> str:
     """The steward's report as one HTML page. NOT PRIVATE: it shows true answers."""
-    subject = Subject(
-        release.schema,
-        release.workload,
-        release.num_rows,
-        release.distribution,
-        rows,
-        release.moves,
-        release.error_bars,
-        release.statement,
-        release.asked,
-    )
-    return report.build_internal(subject, found.truth)
+    return report.build_internal(release.subject(rows), found.truth)

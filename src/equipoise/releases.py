@@ -1,6 +1,7 @@
 """A release: the model, what it was learnt from, and its guarantee; and the folder it is kept in.
 
-The folder is self-contained and holds nothing private: synthetic.parquet and synthetic.csv, statement.json (written
+The folder is self-contained and holds nothing private: synthetic.parquet and synthetic.csv (of a table of items,
+synthetic.libsvm), statement.json (written
 last: its presence means that the release is complete), report.html, moves.parquet (the noisy measurements),
 model.npz, schema.json, workload.json, asked.json (the queries that the moves refer to).
 """
@@ -22,11 +23,17 @@ import pyarrow.parquet as pq
 from equipoise.answers import Answer, half_width, unbiased
 from equipoise.core import Codes, Distribution, FloatArray, Move, Progress, silent
 from equipoise.data import distributions
+from equipoise.data.conditioning import condition
+from equipoise.data.distributions import WeightedRows
 from equipoise.data.encoding import decode
+from equipoise.data.rules import Rules
 from equipoise.data.schema import Schema
-from equipoise.data.write import write_bytes, write_csv, write_parquet
-from equipoise.errors import OutputError
+from equipoise.data.write import write_bytes, write_csv, write_items, write_libsvm, write_parquet
+from equipoise.errors import OutputError, QueryError
+from equipoise.queries.conjunctions import Conjunctions
+from equipoise.queries.queries import Queries
 from equipoise.queries.rounding import round_rows
+from equipoise.queries.stored import from_json
 from equipoise.queries.text import describe, parse
 from equipoise.queries.workload import Workload
 from equipoise.report import build as build_report
@@ -35,6 +42,9 @@ from equipoise.report.subject import Subject
 __all__ = ["Answer", "Release", "is_complete", "load"]
 
 STATEMENT = "statement.json"
+
+MOST_LIBSVM = 10**7
+"""Items in all synthetic rows up to which a table of items is written as libsvm too; beyond it, only as Parquet."""
 
 
 @dataclass(frozen=True)
@@ -54,33 +64,89 @@ class Release:
     """
 
     schema: Schema
-    workload: Workload
+    workload: Queries
     num_rows: int
     distribution: Distribution
     moves: tuple[Move, ...]
     error_bars: FloatArray | None
     statement: dict[str, Any]
     seed: int
-    asked: Workload
+    asked: Queries
 
-    def codes(self, num_rows: int | None = None, *, seed: int | None = None, progress: Progress = silent) -> Codes:
-        """Encoded synthetic rows whose answers follow the model's more closely than independent draws would."""
+    def codes(
+        self,
+        num_rows: int | None = None,
+        *,
+        seed: int | None = None,
+        where: str | None = None,
+        progress: Progress = silent,
+    ) -> Codes:
+        """Encoded synthetic rows whose answers follow the model's more closely than independent draws would.
+
+        Raises:
+            QueryError: `where` cannot be read, or (almost) no record of the model fulfils it.
+        """
         rng = np.random.default_rng([self.seed if seed is None else seed, 2**32 - 1])
-        wanted = self.num_rows if num_rows is None else num_rows
-        return round_rows(rng, self.distribution, self.workload, wanted, progress=progress)
+        model, rules, share = self._model, self.schema.rules, 1.0
+        if where is not None:
+            event = parse(where, self.schema)
+            share, rules = event.answer(model), rules.inside(event.conditions)
+            given = condition(model, Rules(model.shape).inside(event.conditions))
+            if given is None or not rules.allow({}):
+                why = "the model has (almost) no such records" if rules.allow({}) else "by the schema, no record can"
+                raise QueryError(f"cannot draw rows where {describe(event, self.schema)}: {why}")
+            model = given
+        wanted = max(1, round(share * self.num_rows)) if num_rows is None else num_rows
+        if isinstance(self.workload, Conjunctions):
+            if isinstance(model, WeightedRows):
+                return model.sample(rng, self._default_rows(model, wanted) if num_rows is None else wanted)
+            return round_rows(rng, model, self.workload.grouped(), wanted, rules=rules, progress=progress)
+        assert isinstance(self.workload, Workload)
+        return round_rows(rng, model, self.workload, wanted, rules=rules, progress=progress)
 
-    def sample(self, num_rows: int | None = None, *, seed: int | None = None) -> pa.Table:
-        """Synthetic rows in the columns' own types; as many as the private table has, unless told otherwise."""
-        return self._decode(self.codes(num_rows, seed=seed), seed)
+    def _default_rows(self, model: WeightedRows, wanted: int) -> int:
+        """A table of items is at most as long as the model has records: copies of so wide a record say nothing."""
+        return wanted if self.schema.items is None else min(wanted, len(model.weights))
+
+    @cached_property
+    def _model(self) -> Distribution:
+        """The distribution given the schema's rules: the same, unless it was made without them."""
+        given = condition(self.distribution, self.schema.rules)
+        if given is None:
+            raise OutputError("the release's model has no record that obeys its schema's rules; release it again")
+        return given
+
+    def sample(self, num_rows: int | None = None, *, seed: int | None = None, where: str | None = None) -> pa.Table:
+        """Synthetic rows in the columns' own types.
+
+        Args:
+            num_rows: How many; by default as many as the private table has, with `where` by the model's estimate.
+            seed: Of this sample; by default the release's own, which gives the same rows each time.
+            where: Only records that fulfil a condition such as "sex = Female and age in 30..39": rows of the model
+                given that, not a selection from other rows. Costs nothing.
+
+        Raises:
+            QueryError: `where` cannot be read, or (almost) no record of the model fulfils it.
+        """
+        return self._decode(self.codes(num_rows, seed=seed, where=where), seed)
 
     def _decode(self, codes: Codes, seed: int | None = None) -> pa.Table:
         return decode(codes, self.schema, np.random.default_rng([self.seed if seed is None else seed, 2**32 - 2]))
 
     def answer(self, text: str) -> Answer:
-        """The model's answer to a query such as "sex = Female and age in 30..39"; costs nothing."""
+        """The model's answer to a query such as "sex = Female and age in 30..39"; costs nothing.
+
+        What the schema's rules exclude is exactly 0, by declaration.
+        """
         query = parse(text, self.schema)
+        if not self.schema.rules.allow(query.conditions):
+            return Answer(describe(query, self.schema), 0.0, 0.0, 0.0)
         share = query.answer(self.distribution)
-        width = half_width(query, share, self.asked, self.moves, self.error_bars, self.num_rows)
+        tuning = self.statement.get("tuning")
+        width = half_width(
+            *(query, share, self.asked, self.moves, self.error_bars, self.num_rows),
+            num_trials=1.0 if tuning is None else tuning["mean_runs"],
+        )
         return Answer(describe(query, self.schema), share, share * self.num_rows, width)
 
     def unbiased(self) -> pa.Table | None:
@@ -112,10 +178,36 @@ class Release:
         except OSError as error:
             raise OutputError(f"cannot make the folder {target}: {error.strerror}") from error
         rows = self.codes(num_rows, progress=progress)
-        table = self._decode(rows)
-        subject = Subject(
+        (target / STATEMENT).unlink(missing_ok=True)  # of an earlier release, which is replaced from here on
+        self._write_rows(rows, target)
+        write_parquet(self._move_table(), target / "moves.parquet")
+        if (counts := self.unbiased()) is not None:
+            write_parquet(counts, target / "unbiased.parquet")
+        write_bytes(self._model_bytes(), target / "model.npz")
+        write_bytes(self.schema.to_json().encode(), target / "schema.json")
+        write_bytes(_json(self.workload.to_json()), target / "workload.json")
+        write_bytes(_json(self.asked.to_json()), target / "asked.json")
+        write_bytes(build_report(self.subject(rows)).encode(), target / "report.html")
+        write_bytes(_json(self.statement | {"seed": self.seed, "synthetic_rows": rows.shape[1]}), target / STATEMENT)
+        return target
+
+    def _write_rows(self, rows: Codes, target: Path) -> None:
+        table, items = self._decode(rows), self.schema.items
+        if items is None:
+            write_parquet(table, target / "synthetic.parquet")
+            write_csv(table, target / "synthetic.csv")
+            return
+        write_items(table, target / "synthetic.parquet")
+        if np.count_nonzero(rows) <= MOST_LIBSVM:
+            write_libsvm(rows, target / "synthetic.libsvm", first=items.first if items.listed is None else 1)
+
+    def subject(self, rows: Codes) -> Subject:
+        """What a report of the release is about, with these synthetic rows."""
+        # The same queries with the same ids, if the method asked for them in groups: then more can be shown of them.
+        grouped = isinstance(self.workload, Conjunctions) and isinstance(self.asked, Workload)
+        return Subject(
             self.schema,
-            self.workload,
+            self.asked if grouped else self.workload,
             self.num_rows,
             self.distribution,
             rows,
@@ -124,19 +216,6 @@ class Release:
             self.statement,
             self.asked,
         )
-        (target / STATEMENT).unlink(missing_ok=True)  # of an earlier release, which is replaced from here on
-        write_parquet(table, target / "synthetic.parquet")
-        write_csv(table, target / "synthetic.csv")
-        write_parquet(self._move_table(), target / "moves.parquet")
-        if (counts := self.unbiased()) is not None:
-            write_parquet(counts, target / "unbiased.parquet")
-        write_bytes(self._model_bytes(), target / "model.npz")
-        write_bytes(self.schema.to_json().encode(), target / "schema.json")
-        write_bytes(_json(self.workload.to_json()), target / "workload.json")
-        write_bytes(_json(self.asked.to_json()), target / "asked.json")
-        write_bytes(build_report(subject).encode(), target / "report.html")
-        write_bytes(_json(self.statement | {"seed": self.seed, "synthetic_rows": len(table)}), target / STATEMENT)
-        return target
 
     def _move_table(self) -> pa.Table:
         """The moves as one row a measured query: a user may want the noisy answers themselves."""
@@ -189,7 +268,7 @@ def load(folder: str | Path) -> Release:
         statement = json.loads((source / STATEMENT).read_text())
         schema = Schema.from_json((source / "schema.json").read_text())
         workload, asked = (
-            Workload.from_json(json.loads((source / name).read_text())) for name in ("workload.json", "asked.json")
+            from_json(json.loads((source / name).read_text())) for name in ("workload.json", "asked.json")
         )
         with np.load(source / "model.npz", allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}

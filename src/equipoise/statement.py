@@ -6,17 +6,24 @@ import platform
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from fractions import Fraction
 from importlib.metadata import version
 from typing import Any
 
 from equipoise.algorithms import Algorithm, Plan, Setting
 from equipoise.data.schema import Schema
 from equipoise.privacy import accountant, events
+from equipoise.privacy.accountant import Cost
 from equipoise.privacy.events import Event
+from equipoise.privacy.random_runs import mean_runs
 
 __all__ = ["ADJACENCY", "describe_event", "statement"]
 
 PUBLIC_DATA = "The public table is treated as public and as disjoint from the private one; its rows are not protected."
+RULES = (
+    "Declared, not read from the data. No synthetic record breaks a rule; private records that do, if any, are"
+    " protected and counted like all others."
+)
 ADJACENCY = "one record replaced by another; the number of records is public"
 UNIT_ADJACENCY = "up to {k} records of one unit ({unit}) replaced by others; the number of records is public"
 CURVE = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
@@ -46,6 +53,32 @@ def describe_event(event: Event) -> str:
             return f"private selection of 1 query (permute-and-flip), epsilon {float(epsilon):.4g}"
         case events.ConditionalRelease(epsilon, max_hits, _):
             return f"conditional release of up to {max_hits} values, epsilon {float(epsilon):.4g} a test"
+        case events.Draws(epsilon, num_draws):
+            word = "query" if num_draws == 1 else "queries"
+            return f"private draw of {num_draws} {word} from weighted ones, epsilon {float(epsilon):.4g} each"
+        case events.Coins(rate, _, _, num_coins):
+            return f"private decision on each of {num_coins} queries whether to keep it, rate {float(rate):.4g}"
+        case events.SeparatorLaplace(num_separators, grid, _, scale):
+            return (
+                f"private choice of 1 query by noise on {num_separators} separators, Laplace noise of scale"
+                f" {float(scale / grid):.4g} counts, if the solver's certificate holds"
+            )
+        case events.SeparatorGaussian(num_separators, grid, _, stddev, _):
+            return (
+                f"private choice of 1 query by noise on {num_separators} separators, Gaussian noise of standard"
+                f" deviation {float(stddev / grid):.4g} counts, if the solver's certificate holds"
+            )
+        case events.Prsma(epsilon, delta):
+            return (
+                f"private choice of 1 query on random blocks, epsilon {float(62 * epsilon):.4g},"
+                f" delta {float(11 * delta):.3g}"
+            )
+        case events.Tuned(budget, pure, law, stop):
+            currency = "epsilon" if pure else "rho"
+            return (
+                f"the best of a random number of runs ({law}, {float(mean_runs(law, stop)):.3g} in the mean),"
+                f" each within {currency} {float(budget):.4g}"
+            )
         case events.Group(inner, size):
             return f"{describe_event(inner)}; charged for {size} rows a unit"
 
@@ -62,13 +95,20 @@ def statement(
     accepted_inferred: Sequence[str],
     run: str,
     workload_text: str,
+    tuning: dict[str, Any] | None = None,
+    chosen_public: int | None = None,
+    notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The guarantee of one release, from what the ledger was charged."""
     total = accountant.total((event, 1) for event in charged)
-    claim: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": float(total.rho), "rho_exact": str(total.rho)}
+
+    def rho_of(cost: Cost) -> Fraction:
+        return cost.rho if plan.pure else accountant.rho_at(cost, epsilon=epsilon, delta=delta)
+
+    rho = rho_of(total)
+    claim: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": float(rho), "rho_exact": str(rho)}
     if plan.pure:
         claim |= {"pure_epsilon": str(total.epsilon), "delta": 0.0}
-    public = setting.public
     return {
         "product": "equipoise",
         "format": 1,
@@ -77,20 +117,22 @@ def statement(
         "num_rows": setting.num_rows,
         "guarantee": claim
         | {
-            "definition": "pure differential privacy" if plan.pure else "(epsilon, delta)-differential privacy by zCDP",
+            "definition": "pure differential privacy"
+            if plan.pure
+            else f"(epsilon, delta)-differential privacy by {'zCDP' if tuning is None else 'Rényi divergence'}",
             "adjacency": ADJACENCY
             if schema.unit is None
             else UNIT_ADJACENCY.format(k=setting.rows_per_unit, unit=schema.unit),
             "unit": schema.unit or "one record",
             "rows_per_unit": setting.rows_per_unit,
-            "curve": {f"{d:g}": accountant.epsilon_of(rho=total.rho, delta=d) for d in CURVE},
+            "curve": {f"{d:g}": accountant.epsilon_at(total, delta=d) for d in CURVE},
         },
         "events": [
             {
                 "event": events.to_json(event),
                 "words": describe_event(event),
                 "times": times,
-                "rho": float(accountant.cost(event).rho * times),
+                "rho": float(rho_of(accountant.cost(event) * times)),
                 "epsilon": None if (pure := accountant.cost(event).epsilon) is None else float(pure * times),
             }
             for event, times in Counter(charged).items()
@@ -103,37 +145,53 @@ def statement(
             "measurement_stddev": plan.forecast.measurement_stddev,
             "selection_resolution": plan.forecast.selection_resolution,
             "bound": plan.forecast.bound,
+            "notes": list(notes),
         },
         "workload": {
             "text": workload_text,
             "num_queries": setting.workload.num_queries,
-            "num_marginals": len(setting.workload.groups),
+            "num_marginals": len(setting.workload.starts) - 1,
             "fingerprint": setting.workload.fingerprint,
         },
+        "tuning": tuning,
         "schema_fingerprint": schema.fingerprint,
-        "public_data": None
-        if public is None
-        else {
-            "name": public.name,
-            "fingerprint": public.fingerprint,
-            "num_rows": public.num_rows,
-            "columns": [setting.workload.domain.columns[c] for c in public.columns],
-            "assumption": PUBLIC_DATA,
-        },
-        "outside_the_guarantee": _outside(accepted_inferred) + ([] if public is None else [PUBLIC_DATA]),
+        "rules": {"impossible": list(schema.impossible), "implies": list(schema.implies), "meaning": RULES}
+        if schema.rules
+        else None,
+        "public_data": _public_data(setting, chosen_public),
+        "outside_the_guarantee": _outside(accepted_inferred) + ([PUBLIC_DATA] if setting.publics else []),
         "accepted_inferred": list(accepted_inferred),
-        "citations": list(algorithm.citations),
+        "citations": list(algorithm.citations) + ([] if tuning is None else ["papernot2022hyper"]),
         "ledger_run": run,
         "versions": {name: version(name) for name in ("equipoise", "opendp", "numpy")}
         | {"python": platform.python_version()},
     }
 
 
+def _public_data(setting: Setting, chosen: int | None) -> dict[str, Any] | None:
+    """The public tables: the one that was used (or the first, when all were), and the others."""
+    if not setting.publics:
+        return None
+    names = setting.workload.domain.columns
+    each = [
+        {
+            "name": public.name,
+            "fingerprint": public.fingerprint,
+            "num_rows": public.num_rows,
+            "columns": [names[c] for c in public.columns],
+        }
+        for public in setting.publics
+    ]
+    used = each.pop(chosen or 0)
+    how = "all tables were used" if chosen is None else "chosen privately, by best-mixture-error; the others are unused"
+    return used | {"others": each, "use": how, "assumption": PUBLIC_DATA}
+
+
 def _outside(accepted_inferred: Sequence[str]) -> list[str]:
     notes = [
         "The number of records is treated as public.",
         "The time that the computation took is not covered.",
-        "What the schema declares (columns, values, bounds) is treated as public.",
+        "What the schema declares (columns, values, bounds, rules) is treated as public.",
     ]
     if accepted_inferred:
         notes.insert(

@@ -53,7 +53,15 @@ def test_mechanisms_and_prices_state_their_guarantees() -> None:
     for name in ("privacy/mechanisms.py", "privacy/accountant.py"):
         tree = ast.parse((SOURCE / name).read_text())
         guarded = {
-            "privacy/mechanisms.py": {"measure", "measure_pure", "select", "select_pure", "ConditionalTest"},
+            "privacy/mechanisms.py": {
+                "measure",
+                "measure_pure",
+                "select",
+                "select_pure",
+                "draw",
+                "keep",
+                "ConditionalTest",
+            },
             "privacy/accountant.py": {"cost", "calls_of_conditional_release"},
         }[name]
         for node in tree.body:

@@ -63,6 +63,7 @@ def measure(figure: Figure, data: Path) -> Run:
         stated = counts["stddev"].to_numpy() / made.num_rows
         off = counts["count"].to_numpy() / made.num_rows - found.truth
         run |= {"rmse": float(np.sqrt(np.mean(off**2))), "predicted rmse": float(np.sqrt(np.mean(stated**2)))}
+        assert isinstance(made.workload, Workload)
         run |= {"separate rmse": _separate_rmse(made.workload, float(made.statement["guarantee"]["rho"]), table)}
     return run
 

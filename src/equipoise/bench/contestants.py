@@ -64,7 +64,9 @@ def _concatenated(marginals: Iterator[IntArray]) -> IntArray:
 
 
 def _workload() -> Workload:
-    return build(f"{ORDER}-way", schema())
+    workload = build(f"{ORDER}-way", schema())
+    assert isinstance(workload, Workload)
+    return workload
 
 
 def _equipoise_codes(codes: Codes, threads: int) -> tuple[Job, Callable[[Any], IntArray]]:

@@ -135,8 +135,10 @@ def _count_file(path: Path) -> dict[str, Any]:
     from equipoise.engines.arrow import count
     from equipoise.privacy.private import reveal
     from equipoise.queries.build import build
+    from equipoise.queries.workload import Workload
 
     workload = build("3-way", schema())
+    assert isinstance(workload, Workload)
     table = read(path, schema=schema())
     wall, cpu = time.perf_counter(), time.process_time()
     counts: IntArray = reveal(count(table, workload))

@@ -24,6 +24,7 @@ from typing import Literal
 import numpy as np
 
 from equipoise.core import Distribution, FloatArray, Move
+from equipoise.data.rules import Rules
 from equipoise.data_players.coordinate_descent import descend, project
 from equipoise.data_players.log_linear import LogLinear, Tilted
 from equipoise.data_players.measurements import Measurements
@@ -75,6 +76,7 @@ class EntropyProjection:
         softness: See "noise_aware". Between 1/2 and 2 on all tables and budgets tried: less lowers the largest error on
             some tables (by up to a quarter), more lowers the mean error on others (by up to a twentieth).
         public: Rows that alone have weight, and their weights at first; None: all cells of the domain, uniform.
+        rules: What no record breaks: cells that do have no weight. Public rows must obey them already.
     """
 
     workload: Workload
@@ -86,6 +88,7 @@ class EntropyProjection:
     max_evaluations: int = 300
     softness: float = 1.0
     public: PublicRows | None = None
+    rules: Rules | None = None
 
     def init(self, rng: np.random.Generator) -> Projected:
         """The uniform distribution, or the public one."""
@@ -93,8 +96,8 @@ class EntropyProjection:
 
     def _model(self, shape: tuple[int, ...]) -> Tilted | SoftDual:
         if self.solver == "noise_aware":
-            return NoiseAware(shape) if self.public is None else SoftRows(self.public, shape)
-        return LogLinear(shape) if self.public is None else TiltedRows(self.public, shape)
+            return NoiseAware(shape, self.rules) if self.public is None else SoftRows(self.public, shape)
+        return LogLinear(shape, self.rules) if self.public is None else TiltedRows(self.public, shape)
 
     def step(self, rng: np.random.Generator, state: Projected, moves: Sequence[Move]) -> Projected:
         """Take in the moves that the state has not seen, one after the other."""
@@ -116,7 +119,7 @@ class EntropyProjection:
         if isinstance(model, SoftDual):
             variance = self.softness * np.maximum(stddevs, 1e-3 / self.num_rows)
             if isinstance(model, SoftRows):
-                num_trusted = trusted_rows(model.public, model.start_answers(), measured)
+                num_trusted = trusted_rows(model.public.num_rows, model.start_answers(), targets, stddevs)
                 variance = np.maximum(variance, num_trusted * stddevs**2)
             model.fit(targets, variance, tolerance=close, max_evaluations=self.max_evaluations)
             return

@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from equipoise.core import FloatArray, Move
+from equipoise.core import FloatArray, Move, report
 from equipoise.data.distributions import MixtureOfProducts
+from equipoise.data_players.measured_queries import MeasuredQueries, Values
 from equipoise.data_players.measurements import Measurements
 from equipoise.queries.workload import Workload
 
 if TYPE_CHECKING:
     from equipoise.data_players.jax_generator import Training, Weights
-    from equipoise.data_players.jax_marginals import MeasuredQueries, Values
 
 __all__ = ["Generator", "memory_bytes"]
 
@@ -93,10 +93,10 @@ class Generator:
 
     def init(self, rng: np.random.Generator) -> Trained:
         """A network with random weights."""
-        from equipoise.data_players import jax_generator, jax_marginals
+        from equipoise.data_players import jax_generator
 
         weights = jax_generator.initial_weights(rng, self.widths, self.workload.domain.num_values)
-        queries = jax_marginals.MeasuredQueries(self.workload, self.num_products)
+        queries = MeasuredQueries(self.workload, self.num_products)
         return Trained(jax_generator.start(weights), self._noise(rng), Measurements(self.num_rows), queries)
 
     def step(self, rng: np.random.Generator, state: Trained, moves: Sequence[Move]) -> Trained:
@@ -129,6 +129,7 @@ class Generator:
         targets, stddevs = np.clip(state.measurements.targets, 0.0, 1.0), state.measurements.stddevs
         threshold = None
         for number in range(self.max_steps + 1):
+            report(number, self.max_steps)
             if self.resample:
                 state.noise, state.linearised = self._noise(rng), None
             values, pull = self._linearised(state)

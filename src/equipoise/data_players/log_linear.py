@@ -14,12 +14,16 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.core import Distribution, FloatArray, IntArray, Move
 from equipoise.data.distributions import Histogram
+from equipoise.data.rules import Rules
+from equipoise.data_players.reach import of_rules, possible_start
 from equipoise.data_players.regions import Regions, add_to, region_of, scale, sum_over
 from equipoise.queries.query import Query
 from equipoise.queries.workload import Workload
@@ -36,10 +40,10 @@ class Tilted(ABC):
         weights: Unnormalised probabilities of all positions, flat.
         total: Their sum, up to rounding errors since the last `rebuild`; an array of one number, so that compiled
             loops can change it.
-        log_start: Logarithm of the weights before any tilt; None where they are all equal.
+        log_start: Logarithm of the weights before any tilt, up to a constant; None where they are all equal.
     """
 
-    def __init__(self, weights: FloatArray, log_start: FloatArray | None = None) -> None:
+    def __init__(self, weights: FloatArray, log_start: NDArray[np.floating[Any]] | None = None) -> None:
         self.regions = Regions.empty()
         self.coefficients: FloatArray = np.zeros(0)
         self.weights = weights
@@ -89,16 +93,25 @@ class Tilted(ABC):
 
 
 class LogLinear(Tilted):
-    """A tilted distribution over all cells of a domain, uniform at first.
+    """A tilted distribution over all possible cells of a domain, uniform at first.
 
     Attributes:
         shape: Number of values of each column.
     """
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
+    def __init__(self, shape: tuple[int, ...], rules: Rules | None = None) -> None:
+        start = possible_start(shape, rules)
         num_cells = math.prod(shape)
-        super().__init__(np.full(num_cells, 1.0 / num_cells))
+        if start is None:
+            super().__init__(np.full(num_cells, 1.0 / num_cells))
+        else:
+            super().__init__(np.where(start == 0.0, 1.0 / np.count_nonzero(start == 0.0), 0.0), start)
         self.shape = shape
+        self._reach = of_rules(shape, rules)
+
+    def reachable(self, workload: Workload, move: Move) -> Move:
+        """See `Tilted.reachable`."""
+        return move if self._reach is None else self._reach.part(workload, move)
 
     def include(self, queries: Sequence[Query]) -> None:
         """Add queries, with coefficient 0: the distribution stays as it is."""

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from equipoise.core import FloatArray
+from equipoise.core import FloatArray, report
 from equipoise.data_players.mixture_block import Block, Columns, Factors, Measured, Singles
+from equipoise.data_players.mixture_pairs import PairBlock, pair_blocks, suits
+from equipoise.data_players.mixture_prior import prepared
 from equipoise.data_players.mixture_threads import side_by_side
 
 __all__ = ["NUM_DRAWS", "Fit", "best_num_sweeps", "starting_tables"]
@@ -59,10 +61,14 @@ class Fit:
     def __init__(self, measured: Mapping[Columns, Measured], tables: Sequence[FloatArray]) -> None:
         sizes = [table.shape[1] for table in tables]
         self.factors = Factors.of(tables)
-        self._blocks = [
-            Block.build(column, sizes, {c: marginal for c, marginal in measured.items() if column in c})
-            for column in range(len(sizes))
-        ]
+        self._blocks: Sequence[Block | PairBlock]
+        if suits(sizes, measured):
+            self._blocks = pair_blocks(self.factors, measured)
+        else:
+            self._blocks = [
+                Block.build(column, sizes, {c: marginal for c, marginal in measured.items() if column in c})
+                for column in range(len(sizes))
+            ]
         self._earlier: list[Singles | None] = [None] * len(sizes)
         self._last_loss = np.inf
 
@@ -85,23 +91,30 @@ class Fit:
 
 
 def best_num_sweeps(
-    rng: np.random.Generator, measured: Mapping[Columns, Measured], tables: Sequence[FloatArray], max_sweeps: int
+    rng: np.random.Generator,
+    measured: Mapping[Columns, Measured],
+    sizes: Sequence[int],
+    num_components: int,
+    max_sweeps: int,
 ) -> int:
     """How many sweeps fit the measurements best, without their noise: a pilot fit, judged by independent noise.
 
     With y = x + σe and fresh z, all standard normal, y + aσz and y - (σ/a)z have independent noise. So the one can be
-    fitted and the other tells how far the fit is from x. Uses nothing but the measurements.
+    fitted, with all that precedes a fit, and the other tells how far the fit is from x. Uses nothing but the
+    measurements (as measured, not `prepared`).
     """
-    halves = {}
+    noisier, judges = {}, {}
     for columns, marginal in measured.items():
         z = rng.standard_normal(marginal.shares.shape)
         z *= np.divide(1.0, np.sqrt(marginal.precisions), out=np.zeros_like(z), where=marginal.precisions > 0)
-        halves[columns] = Measured(
-            marginal.shares + THINNING * z, marginal.precisions, apart=(THINNING + 1.0 / THINNING) * z
-        )
-    pilot = Fit(halves, tables)
+        noisier[columns] = Measured(marginal.shares + THINNING * z, marginal.precisions)
+        judges[columns] = marginal.shares - z / THINNING
+    fitted, one_ways = prepared(noisier, sizes)
+    halves = {c: marginal._replace(apart=marginal.shares - judges[c]) for c, marginal in fitted.items()}
+    pilot = Fit(halves, starting_tables(rng, one_ways, num_components))
     best, best_loss = 1, np.inf
     for done in range(max_sweeps):
+        report(done, 3 * max_sweeps)  # the fit itself is the rest
         _, loss = pilot.sweep(rng)
         if loss < best_loss:
             # The losses are those that the sweep started from.

@@ -62,23 +62,6 @@ class Targets:
         precision = self.precisions[columns]
         return np.divide(self.weighted[columns], precision, out=np.zeros_like(precision), where=precision > 0)
 
-    def one_way(self, column: int) -> FloatArray:
-        """The best estimate of a column's own distribution from the marginals measured whole; else uniform.
-
-        Summing out multiplies the noise's variance by the number of cells that are summed, so that is what a marginal's
-        precision is divided by.
-        """
-        size = self.workload.domain.sizes[column]
-        total, weight = np.zeros(size), 0.0
-        for columns, precision in self.precisions.items():
-            if column in columns and precision.min() > 0:
-                axes = tuple(axis for axis, c in enumerate(columns) if c != column)
-                summed = self.shares(columns).sum(axis=axes)
-                worth = size / float((1.0 / precision).sum())
-                total += worth * (summed - summed.mean())
-                weight += worth
-        return _on_simplex(1.0 / size + total / weight) if weight else np.full(size, 1.0 / size)
-
     def _cells(self, ids: IntArray) -> Iterator[tuple[Columns, IntArray, IntArray]]:
         """The marginals that the queries belong to: columns, flat cells, and which of the ids they answer."""
         owners = self.workload.group_of(ids)
@@ -106,11 +89,3 @@ def _single_cell(query: Query) -> tuple[Columns, int]:
     for _, mask in restricted:
         cell = cell * len(mask) + int(np.argmax(mask))
     return tuple(c for c, _ in restricted), cell
-
-
-def _on_simplex(point: FloatArray) -> FloatArray:
-    """The nearest distribution."""
-    ordered = np.sort(point)[::-1]
-    thresholds = (np.cumsum(ordered) - 1.0) / np.arange(1, len(point) + 1)
-    last = int(np.flatnonzero(ordered > thresholds)[-1])
-    return np.asarray(np.maximum(point - thresholds[last], 0.0))

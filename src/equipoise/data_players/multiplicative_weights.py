@@ -16,6 +16,7 @@ import numba
 import numpy as np
 
 from equipoise.core import Distribution, FloatArray, IntArray, Move
+from equipoise.data.rules import Rules
 from equipoise.data_players.log_linear import LogLinear, Tilted, tilt
 from equipoise.data_players.measurements import Measurements
 from equipoise.data_players.public_support import PublicRows, TiltedRows, trusted_rows
@@ -67,6 +68,7 @@ class MultiplicativeWeights:
         stale: Repeat two mistakes of the public code: answers from the start of the round, and the new measurement
             applied twice (MECHANISMS E-CODE-4). Only for replicating its figures.
         public: Rows that alone have weight, and their weights at first; None: all cells of the domain, uniform.
+        rules: What no record breaks: cells that do have no weight. Public rows must obey them already.
     """
 
     workload: Workload
@@ -76,11 +78,12 @@ class MultiplicativeWeights:
     average: bool = False
     stale: bool = False
     public: PublicRows | None = None
+    rules: Rules | None = None
 
     def init(self, rng: np.random.Generator) -> Weighted:
         """The uniform distribution, or the public one."""
         shape = self.workload.domain.sizes
-        model = LogLinear(shape) if self.public is None else TiltedRows(self.public, shape)
+        model = LogLinear(shape, self.rules) if self.public is None else TiltedRows(self.public, shape)
         return Weighted(model, Measurements(self.num_rows), np.zeros_like(model.weights) if self.average else None)
 
     def step(self, rng: np.random.Generator, state: Weighted, moves: Sequence[Move]) -> Weighted:
@@ -148,7 +151,9 @@ class MultiplicativeWeights:
         if self.num_cycles is not None:
             return self.num_cycles
         share = num_newest / len(measurements.targets)
-        num_trusted = trusted_rows(model.public, model.start_answers(), measurements)
+        num_trusted = trusted_rows(
+            model.public.num_rows, model.start_answers(), measurements.targets, measurements.stddevs
+        )
         # As many passes as on the whole domain at most, however few rows are trusted.
         least = max(float(np.median(measurements.stddevs)), 0.5 / MAX_CYCLES)
         deserved = min(0.5 / least, 2 / (num_trusted * least**2))

@@ -21,8 +21,10 @@ from scipy import sparse
 
 from equipoise.core import Distribution, FloatArray, IntArray, Move
 from equipoise.data.distributions import Histogram
+from equipoise.data.rules import Rules
 from equipoise.data_players.marginal_tree import Columns, MarginalTree
 from equipoise.data_players.quasi_newton import minimise
+from equipoise.data_players.reach import of_rules, possible_start
 from equipoise.queries.query import Query
 from equipoise.queries.workload import Workload
 
@@ -88,15 +90,17 @@ class SoftDual(ABC):
 
 
 class NoiseAware(SoftDual):
-    """A soft fit over all cells of a domain, by marginals.
+    """A soft fit over all possible cells of a domain, by marginals.
 
     Attributes:
         shape: Number of values of each column.
     """
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
+    def __init__(self, shape: tuple[int, ...], rules: Rules | None = None) -> None:
         super().__init__()
         self.shape = shape
+        self._reach = of_rules(shape, rules)
+        self._start = possible_start(shape, rules)
         self._tree = MarginalTree(shape, ())
         self._positions: dict[Columns, list[int]] = {}
         self._cells: dict[Columns, list[IntArray]] = {}
@@ -116,6 +120,10 @@ class NoiseAware(SoftDual):
         """See `SoftDual.extend`."""
         self.include([workload.query(i) for i in ids])
 
+    def reachable(self, workload: Workload, move: Move) -> Move:
+        """See `SoftDual.reachable`."""
+        return move if self._reach is None else self._reach.part(workload, move)
+
     def distribution(self) -> Histogram:
         """See `SoftDual.distribution`."""
         return Histogram(self._distribution(self.coefficients)[0].reshape(self.shape))
@@ -127,6 +135,8 @@ class NoiseAware(SoftDual):
             for columns, positions in self._positions.items()
         }
         weights = self._tree.lift(tensors)
+        if self._start is not None:
+            weights += self._start
         largest = float(weights.max())
         weights -= largest
         np.exp(weights, out=weights)

@@ -17,68 +17,26 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from equipoise.core import Codes, FloatArray, Move
+from equipoise.core import Move, report
 from equipoise.data.distributions import MixtureOfProducts
+from equipoise.data.relaxed import RelaxedRows
+from equipoise.data_players.measured_queries import MeasuredQueries
 from equipoise.data_players.measurements import Measurements
 from equipoise.queries.workload import Workload
 
 if TYPE_CHECKING:
-    from equipoise.data_players.jax_marginals import MeasuredQueries
     from equipoise.data_players.jax_relaxation import Fit
 
-__all__ = ["RelaxedPlayer", "RelaxedRows", "memory_bytes"]
+__all__ = ["RelaxedPlayer", "memory_bytes"]
 
 PATIENCE = 50
 """A round's fit ends when this many steps have not lowered the loss by LEAST_GAIN."""
 LEAST_GAIN = 0.05
 """A fraction of the loss."""
-
-
-@dataclass(frozen=True, eq=False)
-class RelaxedRows:
-    """Rows whose entries are any numbers: answers as RAP defines them, sampling from the normalised rows.
-
-    Attributes:
-        factors: One array of shape (num_relaxed, size) a column.
-    """
-
-    factors: tuple[FloatArray, ...]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of values of each column."""
-        return tuple(factor.shape[1] for factor in self.factors)
-
-    def marginal(self, columns: tuple[int, ...]) -> FloatArray:
-        """Relaxed answers of the cells of a marginal; possibly negative, and of any sum."""
-        return self._mixture(self.factors).marginal(columns)
-
-    def sample(self, rng: np.random.Generator, num_rows: int) -> Codes:
-        """Rows of the normalised distribution."""
-        return self.normalised().sample(rng, num_rows)
-
-    def normalised(self) -> MixtureOfProducts:
-        """The nearest thing to a distribution: entries clipped to [0, 1], each column of a row scaled to sum 1.
-
-        A column of a row without positive entries becomes uniform.
-        """
-        clipped = [np.clip(factor, 0.0, 1.0) for factor in self.factors]
-        sums = [factor.sum(axis=1, keepdims=True) for factor in clipped]
-        pairs = zip(clipped, sums, strict=True)
-        return self._mixture(tuple(np.where(s > 0, f / np.where(s > 0, s, 1.0), 1.0 / f.shape[1]) for f, s in pairs))
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The relaxed entries as named arrays."""
-        factors = {f"factor_{column}": factor for column, factor in enumerate(self.factors)}
-        return {"kind": np.array("relaxed")} | factors
-
-    def _mixture(self, factors: tuple[FloatArray, ...]) -> MixtureOfProducts:
-        return MixtureOfProducts(factors, np.full(len(factors[0]), 1.0 / len(factors[0])))
 
 
 @dataclass
@@ -116,11 +74,11 @@ class RelaxedPlayer:
 
     def init(self, rng: np.random.Generator) -> Fitted:
         """A random table."""
-        from equipoise.data_players import jax_marginals, jax_relaxation
+        from equipoise.data_players import jax_relaxation
 
         sizes = self.workload.domain.sizes
         fit = jax_relaxation.start(rng, self.num_relaxed, sizes=sizes, relaxation=self.relaxation)
-        queries = jax_marginals.MeasuredQueries(self.workload, self.num_relaxed)
+        queries = MeasuredQueries(self.workload, self.num_relaxed)
         return Fitted(fit, Measurements(self.num_rows), queries)
 
     def step(self, rng: np.random.Generator, state: Fitted, moves: Sequence[Move]) -> Fitted:
@@ -151,7 +109,8 @@ class RelaxedPlayer:
         least = max(float(stddevs.min()), 1e-9)
         weights = (least / np.maximum(stddevs, least)) ** 2
         best, since = np.inf, 0
-        for _ in range(self.max_steps):
+        for done in range(self.max_steps):
+            report(done, self.max_steps)
             values = jax_relaxation.relax(state.fit.matrix, sizes=sizes, relaxation=self.relaxation)
             errors = state.queries.answers(values) - targets
             loss = float(np.sum(weights * errors**2))

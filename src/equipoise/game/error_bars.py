@@ -16,9 +16,9 @@ import numpy as np
 
 from equipoise.core import FloatArray, Move
 from equipoise.game.loop import Outcome
-from equipoise.queries.workload import Workload
+from equipoise.queries.queries import Queries
 
-__all__ = ["SelectionEvidence", "error_bars"]
+__all__ = ["FAILURE", "SelectionEvidence", "error_bars"]
 
 FAILURE = 0.05
 """All bars hold together with probability 1 - FAILURE: two fifths for the selection, the rest for measurements."""
@@ -37,25 +37,29 @@ class SelectionEvidence:
     """Whether the measurements' noise is Gaussian (else Laplace)."""
 
 
-def _reach(evidence: SelectionEvidence, stddev: float | FloatArray, num_measured: int) -> float | FloatArray:
-    """A bound on the noise of all measurements at once, in counts, that fails with probability at most 3/5 FAILURE.
+def _reach(
+    evidence: SelectionEvidence, stddev: float | FloatArray, num_measured: int, failure: float
+) -> float | FloatArray:
+    """A bound on the noise of all measurements at once, in counts, that fails with probability at most 3/5 `failure`.
 
     Guarantees:
         Discrete Gaussian noise is sub-Gaussian with its own parameter (canonne2020discrete, Corollary 17 in v4):
         Pr[|noise| > t s] <= 2 exp(-t^2/2). Laplace noise of scale b has Pr[|noise| > t b] <= exp(-t), and stddev >=
         sqrt(2) b - 1.
     """
-    failure = 0.6 * FAILURE / max(1, num_measured)
+    each = 0.6 * failure / max(1, num_measured)
     if evidence.gaussian:
-        return stddev * math.sqrt(2 * math.log(2 / failure))
-    return (stddev + 1) / math.sqrt(2) * math.log(1 / failure) + 1
+        return stddev * math.sqrt(2 * math.log(2 / each))
+    return (stddev + 1) / math.sqrt(2) * math.log(1 / each) + 1
 
 
-def error_bars(outcome: Outcome, workload: Workload, num_rows: int, evidence: SelectionEvidence) -> FloatArray:
-    """Half-widths, one a query, that hold together for the model's answers with probability 0.95.
+def error_bars(
+    outcome: Outcome, workload: Queries, num_rows: int, evidence: SelectionEvidence, *, failure: float = FAILURE
+) -> FloatArray:
+    """Half-widths, one a query, that hold together for the model's answers, by default with probability 0.95.
 
     Guarantees:
-        With probability at least 1 - FAILURE over the mechanisms' noise, |q(model) - q(table)| is at most the bar of
+        With probability at least 1 - failure over the mechanisms' noise, |q(model) - q(table)| is at most the bar of
         q for every query of the workload. Uses moves and played answers only: post-processing.
     """
     if outcome.last_played is None:
@@ -67,14 +71,16 @@ def error_bars(outcome: Outcome, workload: Workload, num_rows: int, evidence: Se
     if evidence.epsilon is not None:
         before = outcome.last_played.answers
         weights = workload.weights().astype(np.float64)
-        slack = math.log(evidence.num_candidates / (0.4 * FAILURE)) * 2 * weights.max(initial=1.0)
-        seen = np.abs(_measured(last) - num_rows * before[last.ids]) + _reach(evidence, last.stddev, num_measured)
+        slack = math.log(evidence.num_candidates / (0.4 * failure)) * 2 * weights.max(initial=1.0)
+        seen = np.abs(_measured(last) - num_rows * before[last.ids]) + _reach(
+            evidence, last.stddev, num_measured, failure
+        )
         worst = float((weights[last.ids] * seen).max()) + slack / float(evidence.epsilon)
         bars = worst / weights / num_rows + np.abs(final - before)
     for move in outcome.moves:
         direct = (
             np.abs(_measured(move) / num_rows - final[move.ids])
-            + _reach(evidence, move.stddev, num_measured) / num_rows
+            + _reach(evidence, move.stddev, num_measured, failure) / num_rows
         )
         # A query that may not be picked again was not among the candidates of the last selection, unless it was just
         # picked.

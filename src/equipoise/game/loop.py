@@ -12,14 +12,17 @@ from typing import TypeVar
 
 import numpy as np
 
-from equipoise.core import DataPlayer, Distribution, Move, Progress, silent
+from equipoise.core import Concludes, Conclusion, DataPlayer, Distribution, Move, Progress, heard_by, silent
 from equipoise.privacy.gate import Gate
 from equipoise.privacy.private import Private
 from equipoise.queries.played import Played
-from equipoise.queries.workload import Workload
-from equipoise.query_players.player import QueryPlayer
+from equipoise.queries.queries import Queries
+from equipoise.query_players.player import QueryPlayer, Stops
 
 __all__ = ["Outcome", "play"]
+
+PARTS = 1000
+"""Progress is told in thousandths of a round: some games have one round, which takes minutes."""
 
 DataState = TypeVar("DataState")
 QueryState = TypeVar("QueryState")
@@ -30,28 +33,39 @@ class Outcome:
     """How a game ended.
 
     Attributes:
-        distribution: What the data player plays last: the release's model.
+        distribution: The release's model: what the data player plays last, or what it concludes with.
         moves: Every move, oldest first.
         last_played: What the query player answered with its last move (None when there were no rounds).
+        notes: What did not go as asked, in words; public.
     """
 
     distribution: Distribution
     moves: tuple[Move, ...]
     last_played: Played | None
+    notes: tuple[str, ...] = ()
+
+
+def _within(number: int, num_rounds: int, progress: Progress) -> Progress:
+    """Progress within a round as progress of the game."""
+
+    def heard(done: int, total: int) -> None:
+        progress(PARTS * number + PARTS * min(done, total) // max(total, 1), PARTS * num_rounds)
+
+    return heard
 
 
 def play(
     *,
     gate: Gate,
     truth: Private,
-    workload: Workload,
+    workload: Queries,
     query_player: QueryPlayer[QueryState],
     data_player: DataPlayer[DataState],
     num_rounds: int,
     seed: int,
     progress: Progress = silent,
 ) -> Outcome:
-    """Play `num_rounds` rounds and return what the data player holds at the end."""
+    """Play `num_rounds` rounds, or until the query player stops, and return what the data player holds at the end."""
     recorded = gate.moves
     moves: list[Move] = []
     played: Played | None = None
@@ -64,9 +78,14 @@ def play(
             secret = query_player.recall(secret, played, move)
         else:
             secret, move = query_player.step(gate, secret, played)
-        if number == num_rounds - 1:
+        last = number == num_rounds - 1 or (isinstance(query_player, Stops) and query_player.over(secret))
+        if last:
             played.answers  # noqa: B018  the certificate needs them as they were before the last repair
         moves.append(move)
-        state = data_player.step(np.random.default_rng([seed, number + 1]), state, moves)
-        progress(number + 1, num_rounds)
-    return Outcome(data_player.play(state), tuple(moves), played)
+        with heard_by(_within(number, num_rounds, progress)):
+            state = data_player.step(np.random.default_rng([seed, number + 1]), state, moves)
+        progress(PARTS * (num_rounds if last else number + 1), PARTS * num_rounds)
+        if last:
+            break
+    end = data_player.conclude(state) if isinstance(data_player, Concludes) else Conclusion(data_player.play(state))
+    return Outcome(end.distribution, tuple(moves), played, end.notes)

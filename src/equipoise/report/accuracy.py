@@ -8,7 +8,6 @@ import numpy as np
 from markupsafe import Markup
 
 from equipoise.core import FloatArray
-from equipoise.queries.group import Group
 from equipoise.report.histogram import draw_histogram
 from equipoise.report.measurements import Measurements
 from equipoise.report.subject import Subject
@@ -47,8 +46,11 @@ class Bars(NamedTuple):
     histogram: Markup
 
 
-def marginal_name(subject: Subject, group: Group) -> str:
-    """A group's columns, and what it is when it is not every cell of the marginal."""
+def marginal_name(subject: Subject, g: int) -> str:
+    """The columns of group g, and what it is when it is not every cell of the marginal; or the query, if it is one."""
+    if not subject.groups:
+        return subject.workload.describe(g, subject.schema)
+    group = subject.groups[g]
     names = " × ".join(shorten(subject.schema.columns[c].name, NAME_WIDTH) for c in group.columns)
     return names if group.masks is None else f"{names} (conjunctions or ranges)"
 
@@ -65,12 +67,12 @@ def bars_of(measurements: Measurements) -> Bars | None:
     bars = subject.error_bars
     if bars is None:
         return None
-    starts, groups = subject.workload.starts, subject.workload.groups
+    starts = subject.workload.starts
     marginals = []
     for g in worst_groups(subject, bars):
         part = bars[starts[g] : starts[g + 1]]
         measured = int(np.isfinite(measurements.values[starts[g] : starts[g + 1]]).sum())
-        name = marginal_name(subject, groups[g])
+        name = marginal_name(subject, g)
         marginals.append(MarginalBars(name, len(part), measured, float(np.median(part)), float(part.max())))
     return Bars(
         float(np.median(bars)),
@@ -78,7 +80,7 @@ def bars_of(measurements: Measurements) -> Bars | None:
         float(bars.max()),
         bool(np.quantile(bars, 0.05) >= 0.95 * bars.max()),
         tuple(marginals),
-        len(groups),
+        len(starts) - 1,
         draw_histogram(
             bars, "Half-widths of the 95 % error bars over the workload", "half-width, share of the records"
         ),

@@ -6,7 +6,8 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from equipoise.data.binned import Binned
-from equipoise.data.columns import Column
+from equipoise.data.columns import Column, listing
+from equipoise.data.items import Items
 from equipoise.data.listed import Categorical
 from equipoise.data.schema import Schema
 from equipoise.report.numbers import amount
@@ -38,6 +39,8 @@ class Declaration(NamedTuple):
 
 def declarations(schema: Schema, accepted_inferred: Collection[str]) -> list[Declaration]:
     """One a column, in order."""
+    if schema.items is not None:
+        return [_items(schema.items)]
     inferred = set(accepted_inferred) | set(schema.unconfirmed)
     return [
         Declaration(
@@ -52,6 +55,19 @@ def declarations(schema: Schema, accepted_inferred: Collection[str]) -> list[Dec
         )
         for column in schema.columns
     ]
+
+
+def _items(items: Items) -> Declaration:
+    return Declaration(
+        f"{items.number:,} items",
+        "in the list or not",
+        2,
+        listing(items.names, MOST_LISTED),
+        "an empty list",
+        "refused" if items.unknown == "refuse" else "left out of the list",
+        "declared" if items.confirmed else "read from the data, accepted",
+        not items.confirmed,
+    )
 
 
 def _values(column: Column) -> str:

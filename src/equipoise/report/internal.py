@@ -56,7 +56,7 @@ def errors_of(subject: Subject, difference: FloatArray) -> Errors:
 
 
 def _variation(subject: Subject, size: FloatArray) -> float | None:
-    starts, groups = subject.workload.starts, subject.workload.groups
+    starts, groups = subject.workload.starts, subject.groups
     whole = np.array([group.masks is None for group in groups])
     if not whole.any():
         return None
@@ -86,7 +86,7 @@ def build_internal(subject: Subject, true_answers: FloatArray) -> str:
         guarantee=guarantee(subject.statement),
         errors=(("Model", errors_of(subject, model)), ("Synthetic rows", errors_of(subject, rows))),
         worst=_worst(subject, np.abs(model)),
-        num_marginals=len(subject.workload.groups),
+        num_marginals=len(subject.workload.starts) - 1,
         coverage=_coverage(subject, np.abs(model)),
         histogram=draw_histogram(
             rows,
@@ -101,12 +101,12 @@ def build_internal(subject: Subject, true_answers: FloatArray) -> str:
 
 
 def _worst(subject: Subject, size: FloatArray) -> list[WorstMarginal]:
-    starts, groups = subject.workload.starts, subject.workload.groups
+    starts, groups = subject.workload.starts, subject.groups
     result = []
     for g in accuracy.worst_groups(subject, size):
         part = size[starts[g] : starts[g + 1]]
-        variation = float(part.sum() / 2) if groups[g].masks is None else None
-        name = accuracy.marginal_name(subject, groups[g])
+        variation = float(part.sum() / 2) if groups and groups[g].masks is None else None
+        name = accuracy.marginal_name(subject, g)
         result.append(WorstMarginal(name, len(part), float(part.max()), float(part.mean()), variation))
     return result
 
@@ -123,7 +123,7 @@ def _coverage(subject: Subject, size: FloatArray) -> Coverage | None:
 
 def _panels(subject: Subject, true_answers: FloatArray) -> list[one_way.Panel]:
     """Columns that some whole marginal of the workload contains: its answers add up to the column's own."""
-    starts, groups = subject.workload.starts, subject.workload.groups
+    starts, groups = subject.workload.starts, subject.groups
     result: list[one_way.Panel] = []
     sources: dict[int, int] = {}
     for g, group in enumerate(groups):

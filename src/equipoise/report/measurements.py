@@ -57,11 +57,13 @@ class Measurements:
     def _cells(self, group_id: int) -> Noisy:
         workload = self.subject.workload
         part = slice(int(workload.starts[group_id]), int(workload.starts[group_id + 1]))
-        shape = workload.groups[group_id].shape
+        shape = self.subject.groups[group_id].shape
         return Noisy(self.values[part].reshape(shape), self.stddevs[part].reshape(shape))
 
     def _containing(self, columns: Sequence[int]) -> list[int]:
-        groups = self.subject.workload.groups
+        groups = self.subject.groups
+        if not groups:
+            return []
         return [g for g in self.measured_groups if groups[g].masks is None and set(columns) <= set(groups[g].columns)]
 
     def marginal(self, columns: tuple[int, ...]) -> Noisy | None:
@@ -71,7 +73,7 @@ class Measurements:
         """
         best: Noisy | None = None
         for g in self._containing(columns):
-            group, cells = self.subject.workload.groups[g], self._cells(g)
+            group, cells = self.subject.groups[g], self._cells(g)
             summed = tuple(axis for axis, column in enumerate(group.columns) if column not in columns)
             found = Noisy(cells.values.sum(axis=summed), np.sqrt((cells.stddevs**2).sum(axis=summed)))
             if np.isfinite(found.values).any() and (best is None or _noise(found) < _noise(best)):
@@ -83,7 +85,7 @@ class Measurements:
         workload = self.subject.workload
         result = np.zeros(tuple(workload.domain.sizes[c] for c in columns), dtype=np.bool_)
         for g in self._containing(columns):
-            group = workload.groups[g]
+            group = self.subject.groups[g]
             summed = tuple(axis for axis, column in enumerate(group.columns) if column not in columns)
             result |= np.isfinite(self._cells(g).values).any(axis=summed)
         return result

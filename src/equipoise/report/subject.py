@@ -7,6 +7,8 @@ from typing import Any
 
 from equipoise.core import Codes, Distribution, FloatArray, Move
 from equipoise.data.schema import Schema
+from equipoise.queries.group import Group
+from equipoise.queries.queries import Queries
 from equipoise.queries.workload import Workload
 
 __all__ = ["Subject"]
@@ -29,14 +31,19 @@ class Subject:
     """
 
     schema: Schema
-    workload: Workload
+    workload: Queries
     num_rows: int
     distribution: Distribution
     rows: Codes
     moves: tuple[Move, ...]
     error_bars: FloatArray | None
     statement: dict[str, Any]
-    asked: Workload | None = None
+    asked: Queries | None = None
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The workload's groups; none when its queries come one by one."""
+        return self.workload.groups if isinstance(self.workload, Workload) else ()
 
     @property
     def measured(self) -> Subject:

@@ -86,8 +86,8 @@ def associations(subject: Subject) -> list[Association]:
     if not pairs:
         return []
     step = math.ceil(subject.rows.shape[1] / MOST_ROWS)
-    rows = np.ascontiguousarray(subject.rows[:, :: max(1, step)])
-    found = {columns: cramers_v(tensor) for columns, tensor in counting.count(rows, pairs, sizes)}
+    rows = np.ascontiguousarray(subject.rows[:MOST_COLUMNS, :: max(1, step)])
+    found = {columns: cramers_v(tensor) for columns, tensor in counting.count(rows, pairs, sizes[:MOST_COLUMNS])}
     return [Association(*pair, found[pair]) for pair in pairs]
 
 
@@ -153,7 +153,7 @@ def heat_map(subject: Subject, measurements: Measurements, pair: Association) ->
     """Joint shares of two columns in the synthetic rows, with what was measured of them marked."""
     columns = (pair.first, pair.second)
     first, second = (subject.schema.columns[c] for c in columns)
-    ((_, counts),) = counting.count(subject.rows, [columns], subject.workload.domain.sizes)
+    ((_, counts),) = counting.count(subject.rows[list(columns)], [(0, 1)], (first.size, second.size))
     shares = counts / max(1, subject.rows.shape[1])
     down, across = fold(first, shares.sum(axis=1), MOST_SIDE), fold(second, shares.sum(axis=0), MOST_SIDE)
     touched = across.sums(down.sums(measurements.touched(columns).astype(np.float64)), axis=1) > 0

@@ -180,7 +180,6 @@ def test_the_pilot_stops_where_the_noise_begins():
             exact = truth().sum(axis=tuple(c for c in range(4) if c not in columns))
             noisy = exact + rng.normal(0.0, stddev, exact.shape)
             marginals[columns] = Measured(noisy, np.full(exact.shape, stddev**-2))
-        one_ways = [np.full(size, 1.0 / size) for size in SHAPE]
-        found.append(best_num_sweeps(rng, marginals, starting_tables(rng, one_ways, 50), 40))
+        found.append(best_num_sweeps(rng, marginals, SHAPE, 50, 40))
     assert found[0] >= 35
     assert found[1] <= 20

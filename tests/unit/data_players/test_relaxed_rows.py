@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 from tests.unit.data_players.games import SHAPE, all_pairs, masked, move, truth
 
-from equipoise.data.distributions import Histogram
+from equipoise.data.distributions import Histogram, from_arrays
 from equipoise.data.domain import Domain
+from equipoise.data.relaxed import RelaxedRows
 from equipoise.data_players import jax_relaxation
-from equipoise.data_players.jax_marginals import MeasuredQueries
-from equipoise.data_players.relaxed_rows import RelaxedPlayer, RelaxedRows, memory_bytes
+from equipoise.data_players.measured_queries import MeasuredQueries
+from equipoise.data_players.relaxed_rows import RelaxedPlayer, memory_bytes
 from equipoise.queries.workload import Group, Workload
 
 RATES = {"clip": 1e-2, "sparsemax": 1e-2, "softmax": 0.1}
@@ -100,7 +101,15 @@ def test_normalised_rows_are_distributions_even_without_positive_entries():
     assert codes.shape == (2, 1000)
     # Half of the rows are of the first kind (0, {0, 1}), half of the second (either, {0, 2}).
     assert np.mean(codes[0] == 0) == pytest.approx(0.75, abs=0.01)
-    assert rows.to_arrays()["kind"] == "relaxed"
+
+
+def test_relaxed_rows_come_back_from_their_arrays(tmp_path):
+    rows = RelaxedRows((np.array([[0.5, -1.0], [-0.2, -0.4]]), np.array([[0.2, 0.2, -0.9], [1.0, 0.0, 1.0]])))
+    np.savez(tmp_path / "model.npz", **rows.to_arrays())
+    with np.load(tmp_path / "model.npz", allow_pickle=False) as stored:
+        again = from_arrays(dict(stored))
+    assert isinstance(again, RelaxedRows)
+    np.testing.assert_array_equal(again.marginal((0, 1)), rows.marginal((0, 1)))
 
 
 @pytest.mark.parametrize(("output", "kind"), [("normalised", "products"), ("relaxed", "relaxed")])

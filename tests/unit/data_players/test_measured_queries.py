@@ -5,7 +5,7 @@ import pytest
 from tests.unit.data_players.games import SHAPE, all_pairs, masked
 
 from equipoise.data.distributions import MixtureOfProducts
-from equipoise.data_players.jax_marginals import MeasuredQueries
+from equipoise.data_players.measured_queries import MeasuredQueries
 
 PRODUCTS = 5
 

@@ -1,0 +1,178 @@
+"""Best responses by an oracle: the test oracles of FEM and sepFEM, and oracles that fail in every way."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.book import MemoryBook
+from tests.games import bits, triples
+from tests.noise import SeededNoise
+from tests.oracles import FirstBest
+
+from equipoise.algorithms import Setting, create
+from equipoise.core import Move
+from equipoise.data.domain import Domain
+from equipoise.data_players.best_records import BestRecords, Noise
+from equipoise.game.loop import Outcome, play
+from equipoise.oracles.branch_and_bound import BranchAndBound
+from equipoise.oracles.checked import Checked
+from equipoise.oracles.instance import Instance
+from equipoise.oracles.oracle import Solutions
+from equipoise.privacy.gate import Gate
+from equipoise.queries.workload import Group, Workload
+
+THRESHOLD = 1e-10
+RNG = np.random.default_rng
+
+
+def said(*signed: int) -> Move:
+    """A move of queries by their number from 1, negative for negations."""
+    numbers = np.array(signed, dtype=np.int64)
+    return Move(np.abs(numbers) - 1, np.sign(numbers), None, 0.0)
+
+
+def test_without_queries_the_perturbed_record_is_uniform() -> None:
+    workload = triples().workload
+    player = BestRecords(workload, BranchAndBound(), num_records=4000, noise=Noise("exponential", 3.0))
+    codes = player.init(RNG(1)).rounds[0]
+    for column, size in enumerate(workload.domain.sizes):
+        assert stats.chisquare(np.bincount(codes[column], minlength=size)).pvalue > THRESHOLD
+
+
+@pytest.mark.parametrize("scale", [1.0, 4.0])
+def test_a_bit_follows_its_queries_with_the_chance_that_the_noise_stays_below_them(scale: float) -> None:
+    """k copies of q = x against exponential noise of mean b on "x is 1": Pr[x = 1] = 1 - exp(-k/b)."""
+    workload = Workload(Domain(("x",), (2,)), (Group((0,), (2,), (np.array([[False, True]]),)),))
+    player = BestRecords(workload, BranchAndBound(), num_records=4000, noise=Noise("exponential", scale), memory=None)
+    state = player.step(RNG(2), player.init(RNG(1)), [said(1), said(1, 1)])
+    ones = int(state.rounds[-1].sum())
+    assert stats.binomtest(ones, 4000, 1 - math.exp(-3 / scale)).pvalue > THRESHOLD
+    assert stats.binomtest(ones, 4000, 1 - math.exp(-3 * scale)).pvalue < THRESHOLD or scale == 1.0
+    assert stats.binomtest(ones, 4000, math.exp(-3 / scale)).pvalue < THRESHOLD
+
+
+def test_without_noise_records_are_best_and_ties_are_broken_at_random() -> None:
+    game = triples()
+    player = BestRecords(game.workload, BranchAndBound(), num_records=50)
+    moves = [said(1, 2, -40)]  # the first two exclude each other, and say nothing of the last column
+    codes = player.step(RNG(0), player.init(RNG(0)), moves).rounds[-1]
+    best = BestRecords(game.workload, FirstBest(), num_records=1).step(RNG(0), player.init(RNG(0)), moves).rounds[-1]
+    answers = [game.workload.count_rows(codes[:, i : i + 1]) for i in range(50)]
+    signs, ids = moves[0].signs, moves[0].ids
+    wanted = float(signs @ game.workload.count_rows(best)[ids])
+    assert all(signs @ answer[ids] == wanted for answer in answers)
+    assert len(np.unique(codes, axis=1).T) > 1
+
+
+def test_ranges_and_prefixes_are_split_into_cells() -> None:
+    masks = np.tri(4, 5, dtype=bool)
+    workload = Workload(Domain(("x",), (5,)), (Group((0,), (5,), (masks,)),))
+    player = BestRecords(workload, BranchAndBound(), num_records=3)
+    state = player.step(RNG(0), player.init(RNG(0)), [said(3, -2)])  # x <= 2 and not x <= 1
+    assert state.rounds[-1].tolist() == [[2, 2, 2]]
+
+
+def test_memory_hears_the_newest_moves() -> None:
+    game = bits(1, 4)
+    moves = [said(1), said(2), said(2)]
+    for memory, value in ((1, 1), (2, 1), (None, 1)):
+        player = BestRecords(game.workload, BranchAndBound(), memory=memory)
+        assert player.step(RNG(0), player.init(RNG(0)), moves).rounds[-1][0, 0] == value
+    alone = BestRecords(game.workload, BranchAndBound(), memory=1)
+    assert alone.step(RNG(0), alone.init(RNG(0)), [said(2), said(2), said(1)]).rounds[-1][0, 0] == 0
+
+
+def test_the_conclusion_is_the_union_of_the_rounds_that_count() -> None:
+    game = bits(1, 4)
+    player = BestRecords(game.workload, BranchAndBound(), skipped=2)
+    state = player.init(RNG(0))
+    moves: list[Move] = []
+    for number in (1, 2, 2, 1, 2):
+        moves.append(said(number))
+        state = player.step(RNG(0), state, moves)
+    assert game.workload.on(player.play(state)).tolist() == [0.0, 1.0]
+    end = player.conclude(state)
+    assert game.workload.on(end.distribution).tolist() == [0.25, 0.75]
+    assert end.notes == ()
+
+
+def played(method: str, oracle: Any = None, **options: Any) -> tuple[Outcome, MemoryBook, Any]:
+    game = triples(num_rows=500)
+    setting = Setting(game.workload, 500, Fraction(1, 2), None, 1, 2**30)
+    algorithm = create(method, options)
+    plan = algorithm.plan(setting)
+    players = algorithm.players(setting, plan)
+    data_player = players.data_player if oracle is None else replace(players.data_player, oracle=oracle)
+    book = MemoryBook(plan.reserve)
+    outcome = play(
+        gate=Gate(book, noise=SeededNoise(3)),
+        truth=game.truth(),
+        workload=game.workload,
+        query_player=players.query_player,
+        data_player=data_player,
+        num_rounds=plan.num_rounds,
+        seed=5,
+    )
+    return outcome, book, plan
+
+
+def test_sep_fem_is_fem_with_laplace_noise() -> None:
+    """The separator of conjunctions is one query a value; the same seeds then play the same game."""
+    options = {"num_rounds": 8, "num_records": 5, "noise_scale": 1.5}
+    one, _, _ = played("sep_fem", **options)
+    two, _, _ = played("fem", law="laplace", **options)
+    here, there = one.distribution.to_arrays(), two.distribution.to_arrays()
+    assert all(np.array_equal(here[name], there[name]) for name in here)
+    other, _, _ = played("fem", **options)
+    assert not np.array_equal(other.distribution.to_arrays()["codes"], here["codes"])
+
+
+@dataclass(frozen=True)
+class Broken:
+    """An oracle that fails as told."""
+
+    name: ClassVar[str] = "broken"
+    how: str
+
+    def refuses(self, instance: Instance) -> str | None:
+        return "too large" if self.how == "refuses" else None
+
+    def solve(self, instance: Instance, rng: np.random.Generator) -> Solutions:
+        found = FirstBest().solve(instance, rng)
+        match self.how:
+            case "killed":
+                raise ChildProcessError("the solver is gone")
+            case "times out":
+                raise TimeoutError
+            case "nonsense":
+                return replace(found, codes=np.full_like(found.codes, 250))
+            case "lies":
+                return replace(found, values=found.values + 1000)
+            case "shape":
+                return replace(found, codes=found.codes[:1])
+            case _:
+                return replace(found, proved=np.zeros(instance.num_copies, dtype=bool))
+
+
+@pytest.mark.parametrize("how", ["killed", "times out", "nonsense", "lies", "shape", "refuses", "unproved"])
+@pytest.mark.parametrize("method", ["dual_query", "fem"])
+def test_a_failing_solver_costs_no_privacy_and_is_reported(method: str, how: str) -> None:
+    options = {"num_rounds": 6, "num_records": 3}
+    outcome, book, plan = played(method, Checked(Broken(how)), **options)
+    assert book.spent.rho == plan.cost.rho, "the ledger must not depend on the solver"
+    assert len(outcome.moves) == 6
+    assert outcome.notes, "what went wrong must be said"
+    shares = outcome.distribution.marginal((0,))
+    assert shares.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("method", ["dual_query", "dqrs", "fem", "sep_fem"])
+def test_a_good_solver_has_nothing_to_report(method: str) -> None:
+    outcome, _, _ = played(method, num_rounds=6, num_records=3)
+    assert outcome.notes == ()
