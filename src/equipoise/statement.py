@@ -17,12 +17,16 @@ from equipoise.privacy.accountant import Cost
 from equipoise.privacy.events import Event
 from equipoise.privacy.random_runs import mean_runs
 
-__all__ = ["ADJACENCY", "describe_event", "statement"]
+__all__ = ["ADJACENCY", "CONDITION", "conditional_part", "describe_event", "statement"]
 
 PUBLIC_DATA = "The public table is treated as public and as disjoint from the private one; its rows are not protected."
 RULES = (
     "Declared, not read from the data. No synthetic record breaks a rule; private records that do, if any, are"
     " protected and counted like all others."
+)
+CONDITION = (
+    "holds if the solver's certificates of optimality are true and would have been given on every neighbouring table"
+    " too, whatever the noise"
 )
 ADJACENCY = "one record replaced by another; the number of records is public"
 UNIT_ADJACENCY = "up to {k} records of one unit ({unit}) replaced by others; the number of records is public"
@@ -83,6 +87,27 @@ def describe_event(event: Event) -> str:
             return f"{describe_event(inner)}; charged for {size} rows a unit"
 
 
+def conditional_part(cost: Cost) -> dict[str, Any]:
+    """What of a cost is proven, what is not, and what that rests on; nothing where all is proven.
+
+    Example:
+        >>> conditional_part(accountant.cost(events.Exponential(Fraction(1))))
+        {}
+    """
+    if not cost.conditional_rho:
+        return {}
+    pure = None if cost.epsilon is None else str(cost.epsilon - cost.conditional_epsilon)
+    return {
+        "conditional": {
+            "proven_rho": str(cost.rho - cost.conditional_rho),
+            "proven_pure_epsilon": pure,
+            "conditional_rho": str(cost.conditional_rho),
+            "conditional_pure_epsilon": str(cost.conditional_epsilon),
+            "condition": CONDITION,
+        }
+    }
+
+
 def statement(
     *,
     schema: Schema,
@@ -109,6 +134,7 @@ def statement(
     claim: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": float(rho), "rho_exact": str(rho)}
     if plan.pure:
         claim |= {"pure_epsilon": str(total.epsilon), "delta": 0.0}
+    claim |= conditional_part(total)
     return {
         "product": "equipoise",
         "format": 1,
@@ -134,6 +160,7 @@ def statement(
                 "times": times,
                 "rho": float(rho_of(accountant.cost(event) * times)),
                 "epsilon": None if (pure := accountant.cost(event).epsilon) is None else float(pure * times),
+                **({"conditional": CONDITION} if events.conditional(event) else {}),
             }
             for event, times in Counter(charged).items()
         ],

@@ -22,6 +22,11 @@ def test_only_mechanisms_and_the_stewards_evaluation_open_private_counts() -> No
     assert users == {"privacy/private.py", "privacy/mechanisms.py", "privacy/mixture_error.py", "evaluation.py"}
 
 
+def test_only_the_perturbed_minimum_opens_private_records() -> None:
+    users = {str(path.relative_to(SOURCE)) for path in MODULES if re.search(r"\bunseal\b", path.read_text())}
+    assert users == {"privacy/private_points.py", "privacy/perturbed.py"}
+
+
 def test_no_noise_but_opendp_protects_data() -> None:
     """The private side and the query players know no other generator."""
     for folder in ("privacy", "query_players", "engines"):

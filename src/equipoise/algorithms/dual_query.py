@@ -107,7 +107,7 @@ class DualQuery:
         if self.mode == "theory":
             return 1, 0.0
         noise_scale = default_noise(setting) if self.noise_scale is None else self.noise_scale
-        return self.num_records or default_records(setting, self._drawing(setting).num_rounds), noise_scale
+        return self.num_records or default_records(setting), noise_scale
 
     def _drawing(self, setting: Setting) -> Drawing:
         if self.mode == "theory":

@@ -19,7 +19,7 @@ Differences from the paper:
   1. Those of gem (algorithms/gem.py).
   2. A public table may lack columns ("reduced"): the lessons are the marginals of the columns it has, also those that
      are parts of the workload's marginals (appendix E.1).
-  3. A public round teaches the hundred answers that are furthest off, not the one: the same network sooner. It ends
+  3. A public round teaches the fifty answers that are furthest off, not the one: the same network sooner. It ends
      after `public_rounds`, or when ten of them brought nothing.
 """
 
@@ -52,7 +52,7 @@ class GemPub:
     moves: Literal["marginal", "cell"] | None = None
     selection_share: Fraction | None = None
     num_products: int = 1000
-    public_rounds: int = 30
+    public_rounds: int = 20
     mode: Literal["practice", "paper"] = "practice"
 
     def plan(self, setting: Setting) -> Plan:

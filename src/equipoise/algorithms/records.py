@@ -41,13 +41,16 @@ everything else, and the oracle fills what no query speaks of at random anyway."
 
 def default_noise(setting: Setting) -> float:
     """Scale of the noise on the values by default: none on wide records."""
-    return 0.0 if sum(setting.workload.domain.sizes) > WIDE else NOISE_SCALE
+    return 0.0 if _wide(setting) else NOISE_SCALE
 
 
-def default_records(setting: Setting, num_rounds: int) -> int:
-    """Records a round by default: NUM_RECORDS, or fewer where all of them would take an eighth of the memory."""
-    fitting = setting.memory_limit // (8 * (num_rounds + 1) * len(setting.workload.domain.sizes))
-    return max(1, min(NUM_RECORDS, fitting))
+def default_records(setting: Setting) -> int:
+    """Records a round by default: one of wide records, which are large, and differ enough from round to round."""
+    return 1 if _wide(setting) else NUM_RECORDS
+
+
+def _wide(setting: Setting) -> bool:
+    return sum(setting.workload.domain.sizes) > WIDE
 
 
 def require_records(*, num_records: int | None, memory: int = 1, noise_scale: float | None = None) -> None:

@@ -113,7 +113,8 @@ def _in_rho(cost: Cost, plan: dict[str, Any]) -> dict[str, Any]:
     from equipoise.privacy.accountant import rho_at
 
     rho = rho_at(cost, epsilon=plan["epsilon"], delta=plan["delta"]) if cost.shift else cost.rho
-    return {"rho": float(rho), "rho_exact": str(rho)}
+    apart = {"conditional_rho": str(cost.conditional_rho)} if cost.conditional_rho else {}
+    return {"rho": float(rho), "rho_exact": str(rho), **apart}
 
 
 def _shown(name: str, budget: Budget, runs: list[dict[str, Any]], entries: int | None) -> list[Any]:
@@ -128,7 +129,7 @@ def _shown(name: str, budget: Budget, runs: list[dict[str, Any]], entries: int |
             f"{run['method']}, {counted(run['num_rounds'] or 0, 'round')}",
             f"{run['epsilon']:g}",
             f"{run['delta']:.3g}",
-            f"{run['spent']['rho']:.6g}",
+            f"{run['spent']['rho']:.6g}{' (conditional)' if 'conditional_rho' in run['spent'] else ''}",
             f"{run['reserved']['rho']:.6g}" if run["status"] == "open" else "",
         )
         for run in runs
@@ -137,6 +138,8 @@ def _shown(name: str, budget: Budget, runs: list[dict[str, Any]], entries: int |
     told.append(table_of(titles, rows, right=(4, 5, 6, 7)) if rows else "No release has begun.")
     if any(run["status"] == "open" for run in runs):
         told.append("Unfinished (open) releases hold their reservation: repeat their command, or --close them.")
+    if any("conditional_rho" in run["spent"] for run in runs):
+        told.append("(conditional): part of it holds only if a solver's certificates do; statement.json says which.")
     if entries is not None:
         told.append(f"Verified: {entries} entries, the chain is whole and every release adds up to its events.")
     return told

@@ -61,8 +61,8 @@ class Pretrained:
 
     generator: Generator
     public: PublicRows
-    num_worst: int = 100
-    num_rounds: int = 30
+    num_worst: int = 50
+    num_rounds: int = 20
     max_steps: int = 100
 
     def init(self, rng: np.random.Generator) -> Trained:

@@ -49,7 +49,9 @@ def choose_once(gate: Gate, number: int, event: Event, draw: Callable[[Noise], I
             return Move(NOTHING, NOTHING, None, 0.0)
 
         gate.play(pay)
-        parameters = gate.play(lambda turn: _attempt(turn, draw)).ids
+        # Outside the ledger's transaction, which a long search would keep others waiting for.
+        found = _attempt(gate.noise, draw)
+        parameters = gate.play(lambda _: Move(found, np.zeros_like(found), None, 0.0)).ids
     else:
         parameters = gate.moves[2 * number + 1].ids if made > 1 else NOTHING
     if len(parameters) == 0:
@@ -57,10 +59,9 @@ def choose_once(gate: Gate, number: int, event: Event, draw: Callable[[Noise], I
     return parameters
 
 
-def _attempt(turn: Turn, draw: Callable[[Noise], IntArray | None]) -> Move:
+def _attempt(noise: Noise, draw: Callable[[Noise], IntArray | None]) -> IntArray:
     try:
-        parameters = draw(turn.noise)
+        parameters = draw(noise)
     except Exception:  # what a solver raises may depend on the records, so nothing of it is passed on
         parameters = None
-    chosen = NOTHING if parameters is None else np.asarray(parameters, dtype=np.int64)
-    return Move(chosen, np.zeros_like(chosen), None, 0.0)
+    return NOTHING if parameters is None else np.asarray(parameters, dtype=np.int64)

@@ -96,6 +96,11 @@ class Gate:
         self._moves = book.moves()
 
     @property
+    def noise(self) -> Noise:
+        """The source of noise, for what was paid for in an earlier move."""
+        return self._noise
+
+    @property
     def moves(self) -> tuple[Move, ...]:
         """Every committed move of this run, oldest first."""
         return tuple(self._moves)

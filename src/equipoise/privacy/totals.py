@@ -16,10 +16,14 @@ def fits(cost: Cost, *, epsilon: float, delta: float) -> bool:
 
     Guarantees:
         With no failure probability the comparison is exact: rho (`accountant.rho_at`) against the fraction
-        `accountant.rho_of`. With one, delta' + (1 + e^epsilon) delta* <= delta (Lemma D).
+        `accountant.rho_of`. With one, delta' + (1 + e^epsilon) delta* <= delta (Lemma D). Pure costs that add up to at
+        most epsilon fit any delta. A filter may use both rules: where the first holds the loss is at most epsilon
+        whatever comes out, and adds nothing to delta; elsewhere the second has held from the start.
     """
+    if cost.epsilon is not None and cost.epsilon <= Fraction(epsilon):
+        return True
     if delta == 0:
-        return cost.epsilon is not None and cost.epsilon <= Fraction(epsilon)
+        return False
     rest = delta
     if cost.delta:
         rest -= (1 + math.exp(epsilon)) * float(cost.delta) * (1 + 1e-9)
@@ -32,6 +36,13 @@ def _pure(cost: Cost) -> str:
     return "more than any pure epsilon: choose a pure method" if cost.epsilon is None else f"{float(cost.epsilon):.6g}"
 
 
+def _conditional(currency: str, held: Fraction, asked: Fraction) -> list[str]:
+    if not held and not asked:
+        return []
+    parts = f"{currency} {float(held):.6g} of what is spent and {float(asked):.6g} of what is asked"
+    return [f"  Not proven, but if a solver's certificates hold: {parts}"]
+
+
 def refusal(name: str, epsilon: float, delta: float, held: Cost, asked: Cost) -> str:
     """Why a release is refused: total, spent, asked, left, and what to do."""
     if delta == 0:
@@ -39,6 +50,7 @@ def refusal(name: str, epsilon: float, delta: float, held: Cost, asked: Cost) ->
             f"  total  pure epsilon {epsilon:g}",
             f"  spent  {_pure(held)} (unfinished releases included)",
             f"  asked  {_pure(asked)}",
+            *_conditional("pure epsilon", held.conditional_epsilon, asked.conditional_epsilon),
         ]
     else:
         limit = accountant.rho_of(epsilon=epsilon, delta=delta)
@@ -49,6 +61,7 @@ def refusal(name: str, epsilon: float, delta: float, held: Cost, asked: Cost) ->
             f"  spent  rho {float(spent):.6g}, which is epsilon {worth:.4g} (unfinished releases included)",
             f"  asked  rho {float(wanted):.6g}",
             f"  left   rho {float(max(limit - spent, Fraction(0))):.6g}",
+            *_conditional("rho", held.conditional_rho, asked.conditional_rho),
         ]
     return "\n".join(
         [

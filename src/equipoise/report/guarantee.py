@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from equipoise.report.numbers import count, percent, power, significant
@@ -68,6 +69,15 @@ def _confidence(power_bound: float) -> str:
     return "may be able to tell (epsilon is large, so this promise is weak)"
 
 
+def _condition(claim: dict[str, Any]) -> str:
+    """What of the promise is not proven, where something is not."""
+    if "conditional" not in claim:
+        return ""
+    apart = claim["conditional"]
+    share = significant(float(Fraction(apart["conditional_rho"])))
+    return f" NOT PROVEN, and apart from the rest: rho {share} of the cost {apart['condition']}."
+
+
 def guarantee(statement: dict[str, Any]) -> Guarantee:
     """The guarantee of a statement in words."""
     claim = statement["guarantee"]
@@ -79,7 +89,7 @@ def guarantee(statement: dict[str, Any]) -> Guarantee:
         f"Whoever sees this release {_confidence(bound)} whether {protected}: anything they can see is at most"
         f" {significant(math.exp(min(epsilon, 700.0)), 3)} times (e to the power epsilon) as likely one way as the"
         f" other{up_to}. This holds whatever they know already and whatever they do with the release. The number of"
-        f" records, {count(statement['num_rows'])}, is public."
+        f" records, {count(statement['num_rows'])}, is public.{_condition(claim)}"
     )
     test = (
         f"In a statistician's words: a test of level {percent(LEVEL, 0)} that looks at this release, to tell one such"

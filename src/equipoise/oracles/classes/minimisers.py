@@ -3,7 +3,9 @@
 Which one:
 
     ByEnumeration   small classes: exact, and its time says nothing
-    ByProgram       all classes; CP-SAT proves exactly, HiGHS within its tolerances
+    ByBranching     conjunctions and disjunctions of few literals on many records (branching.py): exact
+    ByProgram       all classes; CP-SAT proves exactly, HiGHS within its tolerances, and HiGHS may print a line of its
+                    own, which is not for others to see when the records are private
 """
 
 from __future__ import annotations

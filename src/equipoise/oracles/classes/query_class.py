@@ -30,6 +30,10 @@ from equipoise.oracles.classes.program import Program
 __all__ = ["Minimiser", "Minimum", "Piece", "QueryClass", "WeightedPoints"]
 
 
+CELLS = 1 << 22
+"""Answers held at once."""
+
+
 class Piece(NamedTuple):
     """A part of a class as an integer program: F(query(solution)) = objective(solution) + offset."""
 
@@ -118,8 +122,15 @@ class WeightedPoints:
 
     def values(self, parameters: IntArray) -> IntArray:
         """F of each query, in whole numbers, from the class's predicate."""
-        answers = self.query_class.answers(np.atleast_2d(parameters), self.points)
-        return np.array([self.weights[answer].sum() for answer in answers], dtype=np.int64)
+        queries = np.atleast_2d(parameters)
+        exact = np.abs(self.weights).sum() < 2**52  # then sums of floats are whole numbers without error
+        weights = self.weights.astype(np.float64 if exact else np.int64)
+        rows = max(1, CELLS // max(1, len(self.points)))
+        sums = [
+            self.query_class.answers(queries[start : start + rows], self.points).astype(weights.dtype) @ weights
+            for start in range(0, len(queries), rows)
+        ]
+        return np.concatenate(sums).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
