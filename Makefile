@@ -41,6 +41,9 @@ bench: install
 	$(BIN)/python -m equipoise.bench.counting --out bench-out
 	$(BIN)/python -m equipoise.bench.accuracy --out bench-out
 	$(BIN)/python -m equipoise.bench.wide --out bench-out
+	$(BIN)/python -m equipoise.bench.public --out bench-out
+	$(BIN)/python -m equipoise.bench.oracles --out bench-out
+	$(BIN)/python -m equipoise.bench.wide_binary --out bench-out
 
 clean:
 	rm -rf $(VENV) $(OUT) bench-out

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from equipoise.errors import (
     BudgetError,
     CapacityError,
+    CertificateError,
     DataError,
     EquipoiseError,
     LedgerError,
@@ -46,6 +47,7 @@ __all__ = [
     "Answer",
     "BudgetError",
     "CapacityError",
+    "CertificateError",
     "DataError",
     "EquipoiseError",
     "Evaluation",

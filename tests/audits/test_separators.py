@@ -25,7 +25,7 @@ from equipoise.privacy.accountant import Cost
 from equipoise.privacy.enumerated import choose_enumerated
 from equipoise.privacy.gate import Gate
 from equipoise.privacy.private_points import PrivatePoints
-from equipoise.privacy.rspm import laplace_event, rspm
+from equipoise.privacy.rspm import gaussian_event, gaussian_rspm, laplace_event, rspm
 from equipoise.privacy.separators import gaussian_stddev, shift
 
 PLENTY = Cost(Fraction(10**9), None, Fraction(10), conditional_rho=Fraction(10**9))
@@ -133,16 +133,18 @@ def test_every_query_of_a_class_on_every_pair_of_tables(query_class: QueryClass)
         assert (worst > epsilon) == fails
 
 
-def even_share(weight: int, num_runs: int, seed: int) -> float:
-    """How often the real mechanism outputs an even parity."""
+def even_share(weight: int, num_runs: int, seed: int, delta: Fraction | None = None) -> float:
+    """How often the real mechanism, Gaussian with a delta, outputs an even parity."""
     noise, query_class = SeededNoise(seed), Parities(4)
     points = PrivatePoints(np.ones((1, 4)), [weight])
     even = 0
     for _ in range(num_runs):
-        gate = Gate(MemoryBook(PLENTY), noise=noise)
-        even += (
-            int(rspm(gate, points, query_class, epsilon=Fraction(1), minimiser=ByEnumeration()).parameters.sum()) % 2
-        )
+        gate, settings = Gate(MemoryBook(PLENTY), noise=noise), {"epsilon": Fraction(1), "minimiser": ByEnumeration()}
+        if delta is None:
+            chosen = rspm(gate, points, query_class, **settings)
+        else:
+            chosen = gaussian_rspm(gate, points, query_class, delta=delta, **settings)
+        even += int(chosen.parameters.sum()) % 2
     return 1 - even / num_runs
 
 
@@ -153,6 +155,16 @@ def test_the_real_mechanism_has_the_closed_form() -> None:
     for weight, expected in zip((1, -1), chances(stays), strict=True):
         assert even_share(weight, 3000, seed=weight + 1) == pytest.approx(expected, abs=6.3 * 0.5 / math.sqrt(3000))
     assert even_share(0, 3000, seed=5) == pytest.approx(0.5, abs=6.3 * 0.5 / math.sqrt(3000))
+
+
+def test_the_real_gaussian_mechanism_has_the_closed_form() -> None:
+    """2,000 runs a world, as above."""
+    delta = Fraction(1, 1000)
+    event = gaussian_event(Parities(4), epsilon=Fraction(1), delta=delta)
+    stays = math.erfc(64.5 / (float(event.stddev) * math.sqrt(2))) ** 4
+    for weight, expected in zip((1, -1), chances(stays), strict=True):
+        found = even_share(weight, 2000, seed=weight + 1, delta=delta)
+        assert found == pytest.approx(expected, abs=6.3 * 0.5 / math.sqrt(2000))
 
 
 def test_without_records_the_answers_on_the_separators_are_fair_coins() -> None:

@@ -49,7 +49,7 @@ def rounds_of_least(bound: Callable[[int], float]) -> int:
 
     Example:
         >>> rounds_of_least(lambda num_rounds: abs(num_rounds - 50))
-        51
+        50
     """
     grid = sorted({max(1, round(1.1**k)) for k in range(100)})
     return min(grid, key=bound)

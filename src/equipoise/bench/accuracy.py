@@ -166,9 +166,8 @@ def main(arguments: list[str] | None = None) -> int:
     chosen.out.mkdir(parents=True, exist_ok=True)
     kept = chosen.out / "accuracy.jsonl"
     for figure in (figure for figure in FIGURES if chosen.only in figure.label):
-        wanted = min(chosen.runs, figure.num_runs or chosen.runs)
-        for number in range(sum(run["label"] == figure.label for run in _load(kept)), wanted):
-            sys.stderr.write(f"{figure.label}: run {number + 1} of {wanted}\n")
+        for number in range(sum(run["label"] == figure.label for run in _load(kept)), chosen.runs):
+            sys.stderr.write(f"{figure.label}: run {number + 1} of {chosen.runs}\n")
             run = run_apart(figure, chosen.data, compiled=number > 0)
             with kept.open("a") as log:
                 log.write(json.dumps(run) + "\n")

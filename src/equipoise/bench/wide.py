@@ -130,14 +130,14 @@ def _measure(folder: Path, num_columns: int, num_rows: int) -> list[Timing]:
     ]
 
 
-def markdown(timings: Sequence[Timing], num_columns: int, num_rows: int) -> str:
-    """The results as a page."""
+def markdown(timings: Sequence[Timing], num_columns: int, num_rows: int, load: float) -> str:
+    """The results as a page; `load` is that of the machine before they were taken."""
     pairs = num_columns * (num_columns - 1) // 2
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     lines = [
         f"# {num_columns} columns of {SIZE} values, {num_rows:,} rows, all {pairs:,} pairs",
         "",
-        f"Machine: {machine}. Load of other work when it began: {os.getloadavg()[0]:.1f}.",
+        f"Machine: {machine}. Load when it began: {load:.1f}.",
         "",
         "| what | wall s | limit s | CPU s | peak GB | limit GB | met |",
         "| --- | ---: | ---: | ---: | ---: | ---: | --- |",
@@ -157,9 +157,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=1_000_000)
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
+    load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
         timings = _measure(Path(folder), options.columns, options.rows)
-    page = markdown(timings, options.columns, options.rows)
+    page = markdown(timings, options.columns, options.rows, load)
     (options.out / "wide.md").write_text(page, encoding="utf-8")
     (options.out / "wide.json").write_text(json.dumps([asdict(t) for t in timings], indent=1) + "\n", encoding="utf-8")
     sys.stdout.write(page)

@@ -18,7 +18,7 @@ __all__ = ["app", "main"]
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 unexpected, 2 argument or option, 3 schema, 4 data, 5 query or workload, 6 budget, 7 memory,"
-    " 8 ledger, 9 release folder, 130 interrupted."
+    " 8 ledger, 9 release folder, 10 no certificate, 130 interrupted."
 )
 
 app = typer.Typer(

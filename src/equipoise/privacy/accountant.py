@@ -166,7 +166,10 @@ def _price(event: Event) -> Cost:
             # A delta multiplies by at most size*exp(size*epsilon) (Vadhan 2017, Lemma 2.2); we refuse instead of
             # charging that.
             if one.delta and size > 1:
-                raise SettingError("conditional release is not offered for tables with several rows a unit")
+                raise SettingError(
+                    "what needs a delta of its own (conditional release, Gaussian noise on separators, PRSMA) is not"
+                    " offered for tables with several rows a unit"
+                )
             return Cost(one.rho * size * size, None if one.epsilon is None else one.epsilon * size, one.delta)
         case Tuned(budget, is_pure, law, stop):
             if is_pure:

@@ -154,7 +154,7 @@ def gaussian_rspm(
     number: int = 0,
     published_scale: str | None = None,
 ) -> Chosen:
-    """As `rspm`, with Gaussian noise: less of it when there are many separators, and a delta.
+    """As `rspm`, with Gaussian noise: less of it from about 40 separators on, and a delta.
 
     Guarantees:
         Precondition: as `rspm`. Postcondition: (epsilon, delta)-DP for one record replaced (privacy/separators.py).

@@ -22,6 +22,6 @@ def test_a_command_is_timed_and_a_limit_that_is_missed_shows():
     assert quick.cpu > 0
     late = wide.timed("nonsense", ["release"], limit_seconds=1e6)
     assert late.exit_code == 2
-    page = wide.markdown([quick, late], 100, 1000)
+    page = wide.markdown([quick, late], 100, 1000, 0.5)
     assert "all 4,950 pairs" in page
     assert page.count("| yes |") == page.count("| NO |") == 1

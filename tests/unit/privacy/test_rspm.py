@@ -242,7 +242,9 @@ def test_events_are_stored_and_priced() -> None:
     )
     grouped = accountant.cost(events.Group(laplace_event(Conjunctions(5), epsilon=ONE), 3))
     assert (grouped.epsilon, grouped.conditional_epsilon, grouped.conditional_rho) == (3, 3, Fraction(9, 2))
-    with pytest.raises(SettingError):
+    with pytest.raises(SettingError, match="several rows"):
+        accountant.cost(events.Group(gaussian_event(Conjunctions(5), epsilon=ONE, delta=Fraction(1, 1000)), 2))
+    with pytest.raises(SettingError, match="PRSMA"):
         events.Prsma(ONE, Fraction(1, 100))
 
 
