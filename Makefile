@@ -43,6 +43,7 @@ bench: install
 	$(BIN)/python -m equipoise.bench.wide --out bench-out
 	$(BIN)/python -m equipoise.bench.public --out bench-out
 	$(BIN)/python -m equipoise.bench.oracles --out bench-out
+	$(BIN)/python -m equipoise.bench.learning --out bench-out
 	$(BIN)/python -m equipoise.bench.wide_binary --out bench-out
 
 clean:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from equipoise.data.schema import Schema
     from equipoise.data.table import Table, read
     from equipoise.evaluation import Evaluation, evaluate
+    from equipoise.learning.learner import PrivateLearner
     from equipoise.pipeline import Steps
     from equipoise.query_players.public_error import PublicError
     from equipoise.releases import Answer, Release, load
@@ -54,6 +55,7 @@ __all__ = [
     "LedgerError",
     "OutputError",
     "Plan",
+    "PrivateLearner",
     "PublicError",
     "QueryError",
     "Release",
@@ -76,6 +78,7 @@ _HOMES = {
     "Answer": "equipoise.releases",
     "Evaluation": "equipoise.evaluation",
     "Plan": "equipoise.algorithms",
+    "PrivateLearner": "equipoise.learning.learner",
     "PublicError": "equipoise.query_players.public_error",
     "Release": "equipoise.releases",
     "Schema": "equipoise.data.schema",

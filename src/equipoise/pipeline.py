@@ -9,7 +9,7 @@ read or a budget touched. Everything after the game is post-processing.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -59,6 +59,7 @@ __all__ = [
     "prepare",
     "public_error",
     "release",
+    "require_same",
     "run",
 ]
 
@@ -238,10 +239,18 @@ def _recorded(prepared: Prepared) -> dict[str, Any]:
 
 
 def _require_same(book: Run, prepared: Prepared) -> None:
-    """A marked folder may only be taken up by the release that began it."""
-    asked, begun = _recorded(prepared), book.plan
+    asked = _recorded(prepared)
     if prepared.request.seed is None:
-        asked["seed"] = begun.get("seed")
+        asked["seed"] = book.plan.get("seed")
+    require_same(book.plan, asked)
+
+
+def require_same(begun: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    """A marked folder may only be taken up by the release that began it.
+
+    Raises:
+        OutputError: what is recorded of the run that it belongs to differs from what is asked.
+    """
     differing: Sequence[str] = [key for key in asked if asked[key] != begun.get(key)]
     if differing:
         raise OutputError(

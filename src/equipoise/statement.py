@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib.metadata import version
@@ -17,7 +17,17 @@ from equipoise.privacy.accountant import Cost
 from equipoise.privacy.events import Event
 from equipoise.privacy.random_runs import mean_runs
 
-__all__ = ["ADJACENCY", "CONDITION", "conditional_part", "describe_event", "statement"]
+__all__ = [
+    "ADJACENCY",
+    "CONDITION",
+    "conditional_part",
+    "coverage",
+    "describe_event",
+    "listed_events",
+    "outside",
+    "statement",
+    "versions",
+]
 
 PUBLIC_DATA = "The public table is treated as public and as disjoint from the private one; its rows are not protected."
 RULES = (
@@ -108,6 +118,36 @@ def conditional_part(cost: Cost) -> dict[str, Any]:
     }
 
 
+def coverage(total: Cost, unit: str | None, rows_per_unit: int) -> dict[str, Any]:
+    """Whom a guarantee covers, its epsilon at several deltas, and which part of it is conditional, if any."""
+    return conditional_part(total) | {
+        "adjacency": ADJACENCY if unit is None else UNIT_ADJACENCY.format(k=rows_per_unit, unit=unit),
+        "unit": unit or "one record",
+        "rows_per_unit": rows_per_unit,
+        "curve": {f"{d:g}": accountant.epsilon_at(total, delta=d) for d in CURVE},
+    }
+
+
+def listed_events(charged: Sequence[Event], rho_of: Callable[[Cost], Fraction]) -> list[dict[str, Any]]:
+    """Each event that was charged, how often, in words and at its price."""
+    return [
+        {
+            "event": events.to_json(event),
+            "words": describe_event(event),
+            "times": times,
+            "rho": float(rho_of(accountant.cost(event) * times)),
+            "epsilon": None if (pure := accountant.cost(event).epsilon) is None else float(pure * times),
+            **({"conditional": CONDITION} if events.conditional(event) else {}),
+        }
+        for event, times in Counter(charged).items()
+    ]
+
+
+def versions() -> dict[str, str]:
+    """What a result was made with."""
+    return {name: version(name) for name in ("equipoise", "opendp", "numpy")} | {"python": platform.python_version()}
+
+
 def statement(
     *,
     schema: Schema,
@@ -134,7 +174,6 @@ def statement(
     claim: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": float(rho), "rho_exact": str(rho)}
     if plan.pure:
         claim |= {"pure_epsilon": str(total.epsilon), "delta": 0.0}
-    claim |= conditional_part(total)
     return {
         "product": "equipoise",
         "format": 1,
@@ -146,24 +185,9 @@ def statement(
             "definition": "pure differential privacy"
             if plan.pure
             else f"(epsilon, delta)-differential privacy by {'zCDP' if tuning is None else 'Rényi divergence'}",
-            "adjacency": ADJACENCY
-            if schema.unit is None
-            else UNIT_ADJACENCY.format(k=setting.rows_per_unit, unit=schema.unit),
-            "unit": schema.unit or "one record",
-            "rows_per_unit": setting.rows_per_unit,
-            "curve": {f"{d:g}": accountant.epsilon_at(total, delta=d) for d in CURVE},
+            **coverage(total, schema.unit, setting.rows_per_unit),
         },
-        "events": [
-            {
-                "event": events.to_json(event),
-                "words": describe_event(event),
-                "times": times,
-                "rho": float(rho_of(accountant.cost(event) * times)),
-                "epsilon": None if (pure := accountant.cost(event).epsilon) is None else float(pure * times),
-                **({"conditional": CONDITION} if events.conditional(event) else {}),
-            }
-            for event, times in Counter(charged).items()
-        ],
+        "events": listed_events(charged, rho_of),
         "method": {
             "name": plan.method,
             "title": algorithm.title,
@@ -186,12 +210,11 @@ def statement(
         if schema.rules
         else None,
         "public_data": _public_data(setting, chosen_public),
-        "outside_the_guarantee": _outside(accepted_inferred) + ([PUBLIC_DATA] if setting.publics else []),
+        "outside_the_guarantee": outside(accepted_inferred) + ([PUBLIC_DATA] if setting.publics else []),
         "accepted_inferred": list(accepted_inferred),
         "citations": list(algorithm.citations) + ([] if tuning is None else ["papernot2022hyper"]),
         "ledger_run": run,
-        "versions": {name: version(name) for name in ("equipoise", "opendp", "numpy")}
-        | {"python": platform.python_version()},
+        "versions": versions(),
     }
 
 
@@ -214,7 +237,8 @@ def _public_data(setting: Setting, chosen: int | None) -> dict[str, Any] | None:
     return used | {"others": each, "use": how, "assumption": PUBLIC_DATA}
 
 
-def _outside(accepted_inferred: Sequence[str]) -> list[str]:
+def outside(accepted_inferred: Sequence[str]) -> list[str]:
+    """What a guarantee does not cover, in sentences."""
     notes = [
         "The number of records is treated as public.",
         "The time that the computation took is not covered.",

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from equipoise.cli import answer, evaluate, ledger, methods, plan, release, sample, schema, tune
+from equipoise.cli import answer, evaluate, learn, ledger, methods, plan, release, sample, schema, tune
 from equipoise.cli.group import Commands
 
 __all__ = ["app", "main"]
@@ -44,6 +44,7 @@ _add(schema.schema, schema.EXAMPLES)
 _add(plan.plan, plan.EXAMPLES)
 _add(release.release, release.EXAMPLES)
 _add(tune.tune, tune.EXAMPLES)
+_add(learn.learn, learn.EXAMPLES)
 _add(answer.answer, answer.EXAMPLES)
 _add(sample.sample, sample.EXAMPLES)
 _add(evaluate.evaluate, evaluate.EXAMPLES)

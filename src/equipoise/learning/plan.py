@@ -1,0 +1,187 @@
+"""Which mechanism learns, from which class, at what price: decided from public facts, before a record is read.
+
+exponential   every query of the class is scored: nothing rests on a solver, error about 2 log|Q|/epsilon records
+rspm          a solver finds the best query for the records and noise on the separators: for classes that cannot be
+              enumerated. Its guarantee is conditional on the solver's certificate (docs/s003.md)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+from equipoise.algorithms.algorithm import price
+from equipoise.errors import SettingError
+from equipoise.oracles.classes.branching import ByBranching
+from equipoise.oracles.classes.conjunctions import Conjunctions, Disjunctions
+from equipoise.oracles.classes.decision_lists import DecisionLists
+from equipoise.oracles.classes.halfspaces import Halfspaces
+from equipoise.oracles.classes.minimisers import ByProgram
+from equipoise.oracles.classes.parities import Parities
+from equipoise.oracles.classes.query_class import Minimiser, QueryClass
+from equipoise.privacy import accountant
+from equipoise.privacy.accountant import Cost
+from equipoise.privacy.enumerated import choose_enumerated
+from equipoise.privacy.events import Event, Exponential
+from equipoise.privacy.gate import Gate
+from equipoise.privacy.private_points import PrivatePoints
+from equipoise.privacy.rspm import Chosen, laplace_event, rspm
+from equipoise.statement import coverage, listed_events
+
+__all__ = ["CLASSES", "MECHANISMS", "Learning", "choose", "guarantee", "plan_learning"]
+
+CLASSES: Mapping[str, Callable[[int], QueryClass]] = MappingProxyType(
+    {
+        "conjunctions": Conjunctions,
+        "disjunctions": Disjunctions,
+        "parities": Parities,
+        "halfspaces": Halfspaces,
+        "decision_lists": DecisionLists,
+    }
+)
+MECHANISMS = ("exponential", "rspm")
+
+MAX_LITERALS = 2
+"""Of a conjunction or disjunction unless told otherwise: readable, and quickly enumerated for a hundred literals."""
+
+MAX_CELLS = 5 * 10**7
+"""Queries times features up to which a class is enumerated: 400 MB of parameters."""
+
+
+@dataclass(frozen=True)
+class Learning:
+    """What learning will do and cost.
+
+    Attributes:
+        query_class: Where the rule is sought.
+        mechanism: "exponential" or "rspm".
+        epsilon: Pure privacy, for one record.
+        rows_per_unit: Records that a privacy unit may have.
+        minimiser: Who seeks, for RSPM.
+    """
+
+    query_class: QueryClass
+    mechanism: str
+    epsilon: Fraction
+    rows_per_unit: int
+    minimiser: Minimiser
+
+    @property
+    def event(self) -> Event:
+        """As the gate will charge it."""
+        if self.mechanism == "exponential":
+            return price(Exponential(self.epsilon), self.rows_per_unit)
+        return price(laplace_event(self.query_class, epsilon=self.epsilon), self.rows_per_unit)
+
+    @property
+    def reserve(self) -> Cost:
+        """Its price."""
+        return accountant.cost(self.event)
+
+
+def plan_learning(
+    name: str,
+    num_features: int,
+    *,
+    epsilon: float,
+    max_literals: int | None = None,
+    num_records: int,
+    mechanism: str = "exponential",
+    rows_per_unit: int = 1,
+) -> Learning:
+    """The plan for a class, by its name.
+
+    Args:
+        name: One of `CLASSES`.
+        num_features: Bits of a record.
+        epsilon: Pure privacy of a unit.
+        max_literals: Most literals of a conjunction or disjunction; None for 2, or fewer if there are fewer bits.
+        num_records: Of the table.
+        mechanism: One of `MECHANISMS`. RSPM is never taken unasked: its guarantee is conditional.
+        rows_per_unit: Records that a privacy unit may have.
+
+    Raises:
+        SettingError: a name is unknown, a number out of range, or the mechanism cannot take the class, or would learn
+            nothing but noise.
+
+    Example:
+        >>> plan = plan_learning("parities", 144, epsilon=1.0, num_records=40_000, mechanism="rspm")
+        >>> plan.reserve.conditional_epsilon
+        Fraction(1, 1)
+    """
+    if not isinstance(epsilon, int | float) or not 0 < epsilon < math.inf:
+        raise SettingError("epsilon must be a positive number; 1 is a common choice, smaller is more private")
+    if mechanism not in MECHANISMS:
+        raise SettingError(f"there is no mechanism {mechanism!r}; choose one of {', '.join(MECHANISMS)}")
+    query_class = _class_of(name, num_features, max_literals)
+    if mechanism == "exponential" and query_class.num_queries * num_features > MAX_CELLS:
+        raise SettingError(
+            f"the exponential mechanism tries every query, and the {name} over {num_features} literals are too many;"
+            " use fewer columns or literals, or the mechanism rspm, if a guarantee that is conditional on a solver's"
+            " certificate will do"
+        )
+    few = isinstance(query_class, Conjunctions | Disjunctions)
+    minimiser: Minimiser = ByBranching() if few else ByProgram()
+    if mechanism == "rspm" and (reason := minimiser.refuses(query_class)) is not None:
+        raise SettingError(f"{minimiser.name} cannot be used: {reason}")
+    plan = Learning(query_class, mechanism, Fraction(epsilon) / rows_per_unit, rows_per_unit, minimiser)
+    if mechanism == "rspm" and (noise := _noise(plan)) >= num_records:
+        raise SettingError(
+            f"rspm would add noise of scale {noise:,.0f} to each of {len(query_class.separators()):,} separators, for a"
+            f" table of {num_records:,} records, and learn nothing; use fewer columns, or a larger epsilon"
+        )
+    return plan
+
+
+def _noise(plan: Learning) -> float:
+    event = laplace_event(plan.query_class, epsilon=plan.epsilon)
+    return float(event.scale / event.grid)
+
+
+def _class_of(name: str, num_features: int, max_literals: int | None) -> QueryClass:
+    if name not in CLASSES:
+        raise SettingError(f"there is no class {name!r}; choose one of {', '.join(CLASSES)}")
+    if num_features < 1:
+        raise SettingError("there is nothing to learn from: no column is left besides the target's")
+    if name in ("conjunctions", "disjunctions"):
+        limited = Conjunctions if name == "conjunctions" else Disjunctions
+        most = min(MAX_LITERALS, num_features) if max_literals is None else max_literals
+        if not 1 <= most <= num_features:
+            raise SettingError(f"max_literals must lie between 1 and the number of literals, {num_features}")
+        return limited(num_features, max_literals=most)
+    if max_literals is not None:
+        raise SettingError(f"max_literals is for conjunctions and disjunctions; leave it out for {name}")
+    return CLASSES[name](num_features)
+
+
+def choose(gate: Gate, points: PrivatePoints, plan: Learning) -> Chosen:
+    """The rule, paid for; or what the run chose before, if it did.
+
+    Raises:
+        CertificateError: RSPM's solver gave no certificate. The debit stays; nothing else is said.
+    """
+    if plan.mechanism == "rspm":
+        return rspm(gate, points, plan.query_class, epsilon=plan.epsilon, minimiser=plan.minimiser)
+    most = plan.query_class.num_queries
+    return choose_enumerated(gate, points, plan.query_class, epsilon=plan.epsilon, max_queries=most)
+
+
+def guarantee(plan: Learning, charged: list[Event], unit: str | None = None) -> dict[str, Any]:
+    """What is guaranteed to whom, and the events that it adds up, for a statement."""
+    total = accountant.total((event, 1) for event in charged)
+    return {
+        "guarantee": {
+            "epsilon": float(plan.epsilon * plan.rows_per_unit),
+            "delta": 0.0,
+            "rho": float(total.rho),
+            "rho_exact": str(total.rho),
+            "pure_epsilon": str(total.epsilon),
+            "definition": "pure differential privacy",
+            **coverage(total, unit, plan.rows_per_unit),
+        },
+        "events": listed_events(charged, lambda cost: cost.rho),
+    }
