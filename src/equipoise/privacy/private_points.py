@@ -72,10 +72,6 @@ class PrivatePoints:
         """Some of the records, by places that do not depend on them."""
         return PrivatePoints(self._bits[places], self._weights[places])
 
-    def times(self, weight: int) -> PrivatePoints:
-        """Every weight times 1 or -1."""
-        return PrivatePoints(self._bits, self._weights * weight)
-
     def __repr__(self) -> str:
         return f"PrivatePoints({self.num_records} records of {self.num_features} bits)"
 

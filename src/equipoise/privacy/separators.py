@@ -20,6 +20,7 @@ is claimed.
 
 from __future__ import annotations
 
+import functools
 import math
 
 __all__ = ["gaussian_epsilon", "gaussian_stddev", "shift", "tail"]
@@ -56,6 +57,7 @@ def tail(*, num_separators: int, stddev: float, delta: float) -> float:
     return bound(high) * (1 + 1e-9)
 
 
+@functools.lru_cache(maxsize=256)
 def gaussian_epsilon(*, shift: int, num_separators: int, stddev: float, delta: float) -> float:
     """The epsilon of (epsilon, delta)-privacy that Gaussian noise on the separators gives, rounded up.
 
@@ -69,6 +71,7 @@ def gaussian_epsilon(*, shift: int, num_separators: int, stddev: float, delta: f
     return (ratio * size + num_separators * ratio * ratio / 2) * (1 + 1e-9)
 
 
+@functools.lru_cache(maxsize=256)
 def gaussian_stddev(*, shift: int, num_separators: int, epsilon: float, delta: float) -> float:
     """The smallest standard deviation, in units, whose `gaussian_epsilon` is at most epsilon."""
     low, high = 0.0, float(shift)

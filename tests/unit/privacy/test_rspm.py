@@ -15,6 +15,7 @@ from tests.book import MemoryBook
 from tests.noise import NoNoise, SeededNoise
 
 from equipoise.errors import BudgetError, CapacityError, CertificateError, DataError, SettingError
+from equipoise.oracles.classes.branching import ByBranching
 from equipoise.oracles.classes.closed import Closed
 from equipoise.oracles.classes.conjunctions import Conjunctions
 from equipoise.oracles.classes.minimisers import ByEnumeration, ByProgram
@@ -118,6 +119,18 @@ def test_without_a_certificate_nothing_is_released_or_said_and_the_debit_stays(h
         rspm(Gate(book), records(), Parities(5), epsilon=ONE, minimiser=Uncertified("raises"))
     assert messages == {str(other.value)}
     assert "secret" not in str(other.value)
+
+
+def test_a_solver_that_is_stopped_early_is_refused() -> None:
+    """One node values single literals; what it leaves open may be better, and is."""
+    found = rspm(
+        Gate(MemoryBook(PLENTY), noise=NoNoise()), records(), Conjunctions(5), epsilon=ONE, minimiser=ByBranching()
+    )
+    assert found.parameters.tolist() == [1, 0, 1, 0, 0]
+    book = MemoryBook(PLENTY)
+    with pytest.raises(CertificateError):
+        rspm(Gate(book, noise=NoNoise()), records(), Conjunctions(5), epsilon=ONE, minimiser=ByBranching(max_nodes=1))
+    assert book.spent.epsilon == 1
 
 
 def test_a_gap_that_is_paid_for_is_accepted() -> None:
