@@ -98,6 +98,7 @@ def test_answers_and_evaluation(made):
 
 def test_reports(made, folder):
     text = (folder / "report.html").read_text()
+    assert "noise of a measurement" not in text  # nothing was measured
     assert "40 items" in text
     found = eq.evaluate(made, baskets(NAMED))
     internal = evaluation.internal_report(made, made.codes(), found)

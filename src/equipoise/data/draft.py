@@ -77,7 +77,10 @@ def draft(source: Any, *, name: str | None = None) -> str:
         raise DataError("the table has no rows")
     guesses = {column: guess(column, _whole_column(opened, column)) for column in opened.names}
     if all(found.kind is None for found in guesses.values()):
-        raise DataError("no column of the table can be released: all are empty, identifiers or free text")
+        raise DataError(
+            "no column of the table can be released: all are empty, identifiers or free text. If each line is a list of"
+            " items, write the schema yourself: a section [items] with count = ... and separator = \" \""
+        )
     return tomlkit.dumps(_document(name, guesses))
 
 
