@@ -79,7 +79,7 @@ def draft(source: Any, *, name: str | None = None) -> str:
     if all(found.kind is None for found in guesses.values()):
         raise DataError(
             "no column of the table can be released: all are empty, identifiers or free text. If each line is a list of"
-            " items, write the schema yourself: a section [items] with count = ... and separator = \" \""
+            ' items, write the schema yourself: a section [items] with count = ... and separator = " "'
         )
     return tomlkit.dumps(_document(name, guesses))
 
