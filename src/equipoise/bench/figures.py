@@ -53,7 +53,8 @@ MAX: Options = (("objective", "max"),)
 MEAN: Options = (("objective", "mean"),)
 CELLS: Options = (("moves", "cell"),)
 
-PEP, MWEM = (Figure("adult_reduced", method, 1.0, options=CELLS) for method in ("pep", "mwem"))
+PEP = Figure("adult_reduced", "pep", 1.0, options=CELLS)
+MWEM = Figure("adult_reduced", "mwem", 1.0, options=(*CELLS, ("replay", "none")))
 GEM = Figure("adult", "gem", 1.0, 0.048, None, (("mode", "paper"), ("num_rounds", 50)))
 GEM_PUB = Figure("adult", "gem_pub", 1.0, None, None, (("mode", "paper"), ("num_rounds", 50)), "adult_public")
 RAP_SOFTMAX = Figure("adult", "rap_softmax", 1.0, 0.039)
@@ -97,7 +98,7 @@ FIGURES = (
 )
 
 ORDERINGS = (
-    Ordering(PEP, MWEM, "PEP beats MWEM, both with single cells (S001, figure 1)"),
+    Ordering(PEP, MWEM, "PEP beats MWEM as published, single cells, each seen once (S001, figure 1)"),
     Ordering(RAP_SOFTMAX, RAP, "RAP-softmax beats RAP as published, clipped (S001, figure 6)"),
     Ordering(GEM_PUB, GEM, "GEM-Pub beats GEM (S001, figure 3)"),
 )
