@@ -27,8 +27,8 @@ def test_only_the_perturbed_minimum_opens_private_records() -> None:
     assert users == {"privacy/private_points.py", "privacy/perturbed.py"}
 
 
-def test_no_noise_but_opendp_protects_data() -> None:
-    """The private side and the query players know no other generator."""
+def test_no_seeded_generator_protects_data() -> None:
+    """The private side and the query players draw from OpenDP and the operating system only."""
     for folder in ("privacy", "query_players", "engines"):
         for path in (SOURCE / folder).glob("*.py"):
             assert not re.search(r"np\.random|import random|default_rng", path.read_text()), path.name

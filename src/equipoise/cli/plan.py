@@ -169,6 +169,10 @@ def _errors(expected: dict[str, Any]) -> list[tuple[str, str, str]]:
         "selection_resolution": "smallest error that a selection can tell from the rest",
         "bound": "largest error, at most this with probability 0.95",
     }
+    if expected.get("bound") is not None and not expected["selection_resolution"]["share"]:
+        # Nothing is selected: what is known is the error of the best unbiased answers, not of the fitted model.
+        words["measurement_stddev"] = "noise of an unbiased answer (standard deviation)"
+        words["bound"] = "largest error of the unbiased answers, at most this with probability 0.95"
     rows = []
     for name, text in words.items():
         error = expected.get(name)

@@ -16,7 +16,7 @@ import numpy as np
 from equipoise.core import FloatArray, IntArray
 from equipoise.queries.norms import Norms
 
-__all__ = ["Private", "Sensitive"]
+__all__ = ["Private", "Sensitive", "Unseen"]
 
 GRID = 1024
 """Public parts of scores are rounded to 1/GRID of a count before they meet the truth, so scores are exact integers."""
@@ -43,12 +43,30 @@ class _Alike(NamedTuple):
 
 def _forbid(what: str) -> Callable[..., NoReturn]:
     def refuse(self: object, *_: object, **__: object) -> NoReturn:
-        raise TypeError(f"private counts cannot be {what}; ask through a mechanism of equipoise.privacy")
+        raise TypeError(f"private values cannot be {what}; ask through a mechanism of equipoise.privacy")
 
     return refuse
 
 
-class Private:
+class Unseen:
+    """What holds true values: nothing prints, pickles, compares, iterates or converts it."""
+
+    __slots__ = ()
+
+    __reduce_ex__ = _forbid("pickled")
+    __array__ = _forbid("turned into an array")
+    __iter__ = _forbid("iterated")
+    __getitem__ = _forbid("indexed")
+    __bool__ = _forbid("tested")
+    __float__ = _forbid("converted")
+    __int__ = _forbid("converted")
+    __eq__ = _forbid("compared")
+    __lt__ = _forbid("compared")
+    __gt__ = _forbid("compared")
+    __hash__ = _forbid("hashed")
+
+
+class Private(Unseen):
     """Integer counts of a workload's queries on the private table, with their sensitivity.
 
     Guarantees:
@@ -195,18 +213,6 @@ class Private:
 
     def __repr__(self) -> str:
         return f"Private({self.num_values} counts)"
-
-    __reduce_ex__ = _forbid("pickled")
-    __array__ = _forbid("turned into an array")
-    __iter__ = _forbid("iterated")
-    __getitem__ = _forbid("indexed")
-    __bool__ = _forbid("tested")
-    __float__ = _forbid("converted")
-    __int__ = _forbid("converted")
-    __eq__ = _forbid("compared")
-    __lt__ = _forbid("compared")
-    __gt__ = _forbid("compared")
-    __hash__ = _forbid("hashed")
 
 
 def reveal(truth: Private) -> IntArray:

@@ -6,27 +6,18 @@ What `Private` is for counts, this is for a class of queries that is learnt from
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NoReturn
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equipoise.core import IntArray
 from equipoise.errors import DataError
 from equipoise.oracles.classes.query_class import QueryClass, WeightedPoints
+from equipoise.privacy.private import Unseen
 
 __all__ = ["PrivatePoints"]
 
 
-def _forbid(what: str) -> Callable[..., NoReturn]:
-    def refuse(self: object, *_: object, **__: object) -> NoReturn:
-        raise TypeError(f"private records cannot be {what}; ask through a mechanism of equipoise.privacy")
-
-    return refuse
-
-
-class PrivatePoints:
+class PrivatePoints(Unseen):
     """Records of a private table as bits, each with a weight of -1, 0 or 1.
 
     Guarantees:
@@ -74,14 +65,6 @@ class PrivatePoints:
 
     def __repr__(self) -> str:
         return f"PrivatePoints({self.num_records} records of {self.num_features} bits)"
-
-    __reduce_ex__ = _forbid("pickled")
-    __array__ = _forbid("turned into an array")
-    __iter__ = _forbid("iterated")
-    __getitem__ = _forbid("indexed")
-    __bool__ = _forbid("tested")
-    __eq__ = _forbid("compared")
-    __hash__ = _forbid("hashed")
 
 
 def unseal(points: PrivatePoints, query_class: QueryClass) -> WeightedPoints:

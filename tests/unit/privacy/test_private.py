@@ -34,7 +34,7 @@ def test_nothing_shows_the_counts(truth: Private) -> None:
         lambda: truth < 3,
         lambda: hash(truth),
     ):
-        with pytest.raises(TypeError, match="private counts cannot be") as error:
+        with pytest.raises(TypeError, match="private values cannot be") as error:
             attempt()
         assert str(CANARY) not in str(error.value)
 

@@ -201,7 +201,7 @@ def test_records_cannot_be_looked_at() -> None:
     points = records()
     assert str(points) == "PrivatePoints(400 records of 5 bits)"
     for look in (np.asarray, iter, bool, hash, pickle.dumps, lambda p: p[0], lambda p: p == p):
-        with pytest.raises(TypeError, match="private records"):
+        with pytest.raises(TypeError, match="private values"):
             look(points)
     for bits, weights in (([[0, 2]], [1]), ([[0, 1]], [2]), ([[0, 1]], [1, 1])):
         with pytest.raises(DataError):
