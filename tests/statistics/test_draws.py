@@ -1,4 +1,7 @@
-"""Draws and coins have exactly the laws they claim; false-alarm probability 1e-10 a test (the threshold)."""
+"""Draws and coins have exactly the laws they claim.
+
+False-alarm probability 1e-10 a test (the threshold); a control passes unnoticed with 2e-11 at most.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,8 @@ def p_value(observed: np.ndarray, scores: np.ndarray, scale: float) -> float:
 def test_draws_have_the_exponential_law_and_no_other() -> None:
     observed = np.bincount(ExactNoise().draws(SCORES, SCALE, 200_000), minlength=4)
     assert p_value(observed, SCORES, SCALE) > THRESHOLD
-    assert p_value(observed, SCORES, 0.97 * SCALE) < THRESHOLD
-    assert p_value(observed, SCORES, 1.03 * SCALE) < THRESHOLD
+    assert p_value(observed, SCORES, 0.94 * SCALE) < THRESHOLD
+    assert p_value(observed, SCORES, 1.06 * SCALE) < THRESHOLD
 
 
 def test_draws_are_independent() -> None:
