@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from equipoise.cli.budget import find_account
+from equipoise.budget import find_account
 
 Bench = Any
 

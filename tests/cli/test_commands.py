@@ -10,7 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from equipoise.cli.budget import look
+from equipoise.budget import look
 from equipoise.data.schema import load
 
 Bench = Any  # the fixtures' class: conftest.py is not importable under import-mode=importlib

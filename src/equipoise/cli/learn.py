@@ -12,7 +12,7 @@ from equipoise.cli.console import Json, Quiet, Speaker, pairs
 from equipoise.cli.evaluate import LABEL
 
 if TYPE_CHECKING:
-    from equipoise.cli.budget import Budget
+    from equipoise.budget import Budget
 
 __all__ = ["EXAMPLES", "learn"]
 
@@ -82,7 +82,7 @@ def learn(
     command: nothing is paid for twice. (With rspm, a choice that was interrupted is lost: it is not tried again.)
     """
     from equipoise import folder
-    from equipoise.cli.budget import look
+    from equipoise.budget import look
     from equipoise.learning import table as learning
     from equipoise.pipeline import Request, ledger_beside, ledger_location
 

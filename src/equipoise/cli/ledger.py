@@ -11,7 +11,7 @@ from equipoise.cli.console import Json, Quiet, Speaker, counted, pairs, table_of
 from equipoise.errors import LedgerError, SettingError
 
 if TYPE_CHECKING:
-    from equipoise.cli.budget import Budget
+    from equipoise.budget import Budget
     from equipoise.data.schema import Schema
     from equipoise.privacy.accountant import Cost
     from equipoise.privacy.ledger import Account
@@ -45,7 +45,7 @@ def ledger(
     quiet: Quiet = False,
 ) -> None:
     """Show what was spent on a table, on what, and what is left. Never makes a ledger."""
-    from equipoise.cli.budget import find_account, look
+    from equipoise.budget import find_account, look
 
     speaker = Speaker(json=json, quiet=quiet)
     public = _schema(schema)

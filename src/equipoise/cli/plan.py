@@ -13,7 +13,7 @@ from equipoise.cli.console import Json, Quiet, Speaker, counted, pairs, sized, t
 from equipoise.errors import BudgetError
 
 if TYPE_CHECKING:
-    from equipoise.cli.budget import Budget
+    from equipoise.budget import Budget
     from equipoise.pipeline import Prepared
 
 __all__ = ["EXAMPLES", "plan"]
@@ -60,7 +60,7 @@ def plan(
 
 def _plan(request: Any) -> tuple[Prepared, Budget]:
     from equipoise import pipeline
-    from equipoise.cli.budget import Budget, look
+    from equipoise.budget import Budget, look
     from equipoise.privacy.accountant import Cost
 
     prepared = pipeline.prepare(request)

@@ -10,7 +10,7 @@ from equipoise.cli import options
 from equipoise.cli.console import Json, Quiet, Speaker, pairs
 
 if TYPE_CHECKING:
-    from equipoise.cli.budget import Budget
+    from equipoise.budget import Budget
     from equipoise.pipeline import Request
     from equipoise.releases import Release
 
@@ -81,7 +81,7 @@ def tell(speaker: Speaker, made: Release, request: Request, output: Path, file: 
 
 
 def _budget(request: Request, output: Path) -> Budget:
-    from equipoise.cli.budget import look
+    from equipoise.budget import look
     from equipoise.pipeline import ledger_beside, ledger_location
 
     schema = request.table.schema
