@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from equipoise import analysts
     from equipoise.algorithms import Plan
     from equipoise.data.draft import draft
     from equipoise.data.schema import Schema
@@ -64,6 +65,7 @@ __all__ = [
     "SettingError",
     "Table",
     "__version__",
+    "analysts",
     "draft",
     "evaluate",
     "load",
@@ -95,6 +97,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("equipoise")
+    if name == "analysts":
+        return import_module("equipoise.analysts")
     if name not in _HOMES:
         raise AttributeError(f"module 'equipoise' has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_HOMES[name]), name)
