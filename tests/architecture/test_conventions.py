@@ -55,7 +55,7 @@ def test_every_citation_resolves() -> None:
 
 
 def test_mechanisms_and_prices_state_their_guarantees() -> None:
-    for name in ("privacy/mechanisms.py", "privacy/accountant.py"):
+    for name in ("privacy/mechanisms.py", "privacy/prices.py"):
         tree = ast.parse((SOURCE / name).read_text())
         guarded = {
             "privacy/mechanisms.py": {
@@ -67,7 +67,7 @@ def test_mechanisms_and_prices_state_their_guarantees() -> None:
                 "keep",
                 "ConditionalTest",
             },
-            "privacy/accountant.py": {"cost", "calls_of_conditional_release"},
+            "privacy/prices.py": {"cost", "calls_of_conditional_release"},
         }[name]
         for node in tree.body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in guarded:

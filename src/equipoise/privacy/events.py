@@ -7,9 +7,10 @@ All numbers are exact rationals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import re
+from dataclasses import Field, dataclass, fields
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias, get_args
 
 from equipoise.errors import LedgerError, SettingError
 
@@ -33,84 +34,94 @@ __all__ = [
 ]
 
 
-def _positive(**values: Fraction | int) -> None:
-    for name, value in values.items():
-        if value <= 0:
-            raise SettingError(f"{name} must be positive")
+@dataclass(frozen=True)
+class _Record:
+    """What all events share: a name in the ledger, and parameters that are positive unless they say otherwise."""
+
+    kind: ClassVar[str]
+    """The event's name in the ledger: never changed."""
+    may_be_zero: ClassVar[tuple[str, ...]] = ()
+    below_one: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, Fraction | int):
+                continue
+            if value < 0 or (value == 0 and field.name not in self.may_be_zero):
+                raise SettingError(f"{field.name} must be positive")
+            if value >= 1 and field.name in self.below_one:
+                raise SettingError(f"{field.name} must be below 1")
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(_Record):
     """Discrete Gaussian noise of this variance on a vector of counts (primitive P1)."""
+
+    kind: ClassVar[str] = "gaussian"
+    may_be_zero: ClassVar[tuple[str, ...]] = ("sensitivity_squared",)
 
     sensitivity_squared: Fraction
     """Squared L2 distance between the vectors of neighbouring tables."""
     variance: Fraction
 
-    def __post_init__(self) -> None:
-        _positive(variance=self.variance)
-
 
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(_Record):
     """Discrete Laplace noise of this scale on a vector of counts (P2)."""
+
+    kind: ClassVar[str] = "laplace"
+    may_be_zero: ClassVar[tuple[str, ...]] = ("sensitivity",)
 
     sensitivity: Fraction
     """L1 distance between the vectors of neighbouring tables."""
     scale: Fraction
 
-    def __post_init__(self) -> None:
-        _positive(scale=self.scale)
-
 
 @dataclass(frozen=True)
-class Exponential:
+class Exponential(_Record):
     """Exponential mechanism, or its one-shot top-K by Gumbel noise (P3, P4)."""
+
+    kind: ClassVar[str] = "exponential"
 
     epsilon: Fraction
     num_selected: int = 1
 
-    def __post_init__(self) -> None:
-        _positive(epsilon=self.epsilon, num_selected=self.num_selected)
-
 
 @dataclass(frozen=True)
-class PermuteAndFlip:
+class PermuteAndFlip(_Record):
     """Permute-and-flip selection: noisy maximum with exponential noise (P5)."""
+
+    kind: ClassVar[str] = "permute_and_flip"
 
     epsilon: Fraction
 
-    def __post_init__(self) -> None:
-        _positive(epsilon=self.epsilon)
-
 
 @dataclass(frozen=True)
-class ConditionalRelease:
+class ConditionalRelease(_Record):
     """A run of pure-epsilon tests with independent noise that stops after `max_hits` releases (P9, Lemma D)."""
+
+    kind: ClassVar[str] = "conditional_release"
 
     epsilon: Fraction
     max_hits: int
     delta: Fraction
     """Probability that the run needs more than the charged number of calls."""
 
-    def __post_init__(self) -> None:
-        _positive(epsilon=self.epsilon, max_hits=self.max_hits, delta=self.delta)
-
 
 @dataclass(frozen=True)
-class Draws:
+class Draws(_Record):
     """Independent draws, with replacement, from one exponential mechanism (P6)."""
+
+    kind: ClassVar[str] = "draws"
 
     epsilon: Fraction
     """Parameter of the mechanism: Pr[q] proportional to exp(epsilon score / (2 sensitivity))."""
     num_draws: int
 
-    def __post_init__(self) -> None:
-        _positive(epsilon=self.epsilon, num_draws=self.num_draws)
-
 
 @dataclass(frozen=True)
-class Coins:
+class Coins(_Record):
     """Coins that show heads with probability exp(-r), r a private number, at least `slack` (P8).
 
     Attributes:
@@ -120,17 +131,16 @@ class Coins:
         num_coins: How many coins.
     """
 
+    kind: ClassVar[str] = "coins"
+
     rate: Fraction
     slack: Fraction
     spread: Fraction
     num_coins: int
 
-    def __post_init__(self) -> None:
-        _positive(rate=self.rate, slack=self.slack, spread=self.spread, num_coins=self.num_coins)
-
 
 @dataclass(frozen=True)
-class SeparatorLaplace:
+class SeparatorLaplace(_Record):
     """Discrete Laplace noise on the weights of a class's separators, then the best query (P10, RSPM). Conditional.
 
     Attributes:
@@ -140,18 +150,22 @@ class SeparatorLaplace:
         scale: Of the noise, in units.
     """
 
+    kind: ClassVar[str] = "separator_laplace"
+    may_be_zero: ClassVar[tuple[str, ...]] = ("gap",)
+
     num_separators: int
     grid: int
     gap: int
     scale: Fraction
 
-    def __post_init__(self) -> None:
-        _positive(num_separators=self.num_separators, grid=self.grid, gap_plus_1=self.gap + 1, scale=self.scale)
-
 
 @dataclass(frozen=True)
-class SeparatorGaussian:
+class SeparatorGaussian(_Record):
     """The same with discrete Gaussian noise; `delta` is the probability of more noise than claimed. Conditional."""
+
+    kind: ClassVar[str] = "separator_gaussian"
+    may_be_zero: ClassVar[tuple[str, ...]] = ("gap",)
+    below_one: ClassVar[tuple[str, ...]] = ("delta",)
 
     num_separators: int
     grid: int
@@ -159,13 +173,9 @@ class SeparatorGaussian:
     stddev: Fraction
     delta: Fraction
 
-    def __post_init__(self) -> None:
-        _positive(num_separators=self.num_separators, grid=self.grid, gap_plus_1=self.gap + 1, stddev=self.stddev)
-        _positive(delta=self.delta, one_minus_delta=1 - self.delta)
-
 
 @dataclass(frozen=True)
-class Prsma:
+class Prsma(_Record):
     """RSPM on random blocks of the table, with a private count of the blocks that never failed (PRSMA).
 
     Attributes:
@@ -173,58 +183,18 @@ class Prsma:
         delta: The parameter delta* of the number of repetitions.
     """
 
+    kind: ClassVar[str] = "prsma"
+
     epsilon: Fraction
     delta: Fraction
 
     def __post_init__(self) -> None:
-        _positive(epsilon=self.epsilon, delta=self.delta)
+        super().__post_init__()
         if max(self.epsilon, self.delta) > Fraction(1, 2):
             raise SettingError("PRSMA's theorem holds for epsilon up to 31 and delta up to 5.5")
 
 
-@dataclass(frozen=True)
-class Group:
-    """Another event, seen by neighbours that differ in up to `size` records (several rows a person)."""
-
-    event: (
-        Gaussian
-        | Laplace
-        | Exponential
-        | PermuteAndFlip
-        | ConditionalRelease
-        | Draws
-        | Coins
-        | SeparatorLaplace
-        | SeparatorGaussian
-        | Prsma
-    )
-    size: int
-
-    def __post_init__(self) -> None:
-        _positive(size=self.size)
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """The best of a random number of runs, each scored privately and held to a budget of its own (P11).
-
-    Attributes:
-        budget: What the gate lets one run spend, its score included, for one unit: rho, or epsilon if `pure`.
-        pure: Whether the budget is a pure one.
-        law: Of the number of runs: "logarithmic" or "geometric" (`privacy.random_runs`).
-        stop: The law's parameter, strictly between 0 and 1; small means many runs.
-    """
-
-    budget: Fraction
-    pure: bool
-    law: str
-    stop: Fraction
-
-    def __post_init__(self) -> None:
-        _positive(budget=self.budget, stop=self.stop, one_minus_stop=1 - self.stop)
-
-
-Event: TypeAlias = (
+Simple: TypeAlias = (
     Gaussian
     | Laplace
     | Exponential
@@ -235,24 +205,44 @@ Event: TypeAlias = (
     | SeparatorLaplace
     | SeparatorGaussian
     | Prsma
-    | Group
-    | Tuned
 )
+"""Events that a mechanism charges: what `Group` may stand around. A new event is a class above and a line here."""
 
-_KINDS: dict[str, type[Any]] = {
-    "gaussian": Gaussian,
-    "laplace": Laplace,
-    "exponential": Exponential,
-    "permute_and_flip": PermuteAndFlip,
-    "conditional_release": ConditionalRelease,
-    "draws": Draws,
-    "coins": Coins,
-    "separator_laplace": SeparatorLaplace,
-    "separator_gaussian": SeparatorGaussian,
-    "prsma": Prsma,
-    "group": Group,
-    "tuned": Tuned,
-}
+
+@dataclass(frozen=True)
+class Group(_Record):
+    """Another event, seen by neighbours that differ in up to `size` records (several rows a person)."""
+
+    kind: ClassVar[str] = "group"
+
+    event: Simple
+    size: int
+
+
+@dataclass(frozen=True)
+class Tuned(_Record):
+    """The best of a random number of runs, each scored privately and held to a budget of its own (P11).
+
+    Attributes:
+        budget: What the gate lets one run spend, its score included, for one unit: rho, or epsilon if `pure`.
+        pure: Whether the budget is a pure one.
+        law: Of the number of runs: "logarithmic" or "geometric" (`privacy.random_runs`).
+        stop: The law's parameter, strictly between 0 and 1; small means many runs.
+    """
+
+    kind: ClassVar[str] = "tuned"
+    below_one: ClassVar[tuple[str, ...]] = ("stop",)
+
+    budget: Fraction
+    pure: bool
+    law: str
+    stop: Fraction
+
+
+Event: TypeAlias = Simple | Group | Tuned
+
+_FRACTION = re.compile(r"-?\d{1,4000}(/\d{1,4000})?", re.ASCII)
+_KINDS: dict[str, type[Any]] = {cls.kind: cls for cls in get_args(Event)}
 
 
 def conditional(event: Event) -> bool:
@@ -273,8 +263,7 @@ def to_json(event: Event) -> dict[str, Any]:
         >>> to_json(Exponential(Fraction(1, 50)))
         {'kind': 'exponential', 'epsilon': '1/50', 'num_selected': 1}
     """
-    kind = next(name for name, cls in _KINDS.items() if isinstance(event, cls))
-    body: dict[str, Any] = {"kind": kind}
+    body: dict[str, Any] = {"kind": event.kind}
     for field in fields(event):
         value = getattr(event, field.name)
         body[field.name] = (
@@ -292,17 +281,26 @@ def from_json(body: dict[str, Any]) -> Event:
     """
     try:
         cls = _KINDS[body["kind"]]
-        values: dict[str, Any] = {}
-        for field in fields(cls):
-            value = body[field.name]
-            if field.name == "event":
-                value = from_json(value)
-            elif "Fraction" in str(field.type):
-                value = Fraction(value)
-            values[field.name] = value
-        event: Event = cls(**values)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        event: Event = cls(**{field.name: _read(field, body[field.name]) for field in fields(cls)})
+    except (KeyError, TypeError, ValueError, ZeroDivisionError, SettingError) as error:
         raise LedgerError(
             "the ledger holds an event this version cannot read; use the version that wrote it"
         ) from error
     return event
+
+
+def _read(field: Field[Any], value: Any) -> Any:
+    """A parameter from JSON; only what `to_json` writes is taken, so that nothing odd is ever priced."""
+    match str(field.type):
+        case "Simple":
+            if not isinstance(event := from_json(value), Simple):
+                raise TypeError("a group stands around an event of a mechanism")
+            return event
+        case "Fraction":
+            if not _FRACTION.fullmatch(value):
+                raise ValueError("not a fraction")
+            return Fraction(value)
+        case name:
+            if type(value).__name__ != name:
+                raise TypeError(f"{field.name} is not of type {name}")
+            return value

@@ -82,7 +82,7 @@ def test_tuned_events_and_costs_survive_storage() -> None:
     event = Tuned(Fraction(1, 300), False, "logarithmic", Fraction(1, 20))
     assert from_json(to_json(event)) == event
     assert cost_from_text(cost_to_text(cost(event))) == cost(event)
-    with pytest.raises(SettingError, match="must be positive"):
+    with pytest.raises(SettingError, match="must be below 1"):
         Tuned(Fraction(1), False, "geometric", Fraction(1))
     with pytest.raises(SettingError, match="no law"):
         cost(Tuned(Fraction(1), False, "poisson", Fraction(1, 2)))

@@ -1,0 +1,129 @@
+"""From zero-concentrated privacy (rho) to (epsilon, delta) and back: floating point that errs on the private side.
+
+canonne2020discrete (Proposition 12 and Corollary 13, arXiv v4). Every function rounds so that what it claims is weaker
+than what is proven.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from fractions import Fraction
+
+from equipoise.errors import SettingError
+from equipoise.privacy.cost import Cost
+from equipoise.privacy.random_runs import log_above
+from equipoise.privacy.short_fractions import exact, short_above
+
+__all__ = ["delta_of", "epsilon_at", "epsilon_of", "rho_at", "rho_of"]
+
+
+def _log_delta(rho: float, epsilon: float) -> float:
+    """Log of the smallest delta for which rho-zCDP implies (epsilon, delta)-DP, minimised over the order alpha.
+
+    Any alpha gives a valid bound (canonne2020discrete, Proposition 12 in v4), so stopping early is safe.
+    """
+    alpha = _order(rho, epsilon)
+    return (alpha - 1) * (alpha * rho - epsilon) - math.log(alpha - 1) + alpha * math.log1p(-1 / alpha)
+
+
+def _order(rho: float, epsilon: float) -> float:
+    """The order at which rho-zCDP implies the smallest delta.
+
+    The derivative in alpha, (2 alpha - 1) rho - epsilon + log(1 - 1/alpha), is increasing: bisection finds its root.
+    """
+    low, high = 1.0 + 1e-12, 2.0
+    while (2 * high - 1) * rho - epsilon + math.log1p(-1 / high) < 0:
+        high *= 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        if (2 * middle - 1) * rho - epsilon + math.log1p(-1 / middle) < 0:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def delta_of(*, rho: Fraction | float, epsilon: float) -> float:
+    """The delta at which rho-zCDP implies (epsilon, delta)-DP, rounded up, at most 1.
+
+    Example:
+        >>> round(delta_of(rho=0.02435597, epsilon=1.0) * 1e6, 4)
+        1.0
+    """
+    if rho <= 0:
+        return 0.0
+    return min(1.0, math.exp(min(0.0, _log_delta(float(rho), epsilon))) * (1 + 1e-9))
+
+
+@functools.lru_cache(maxsize=256)
+def epsilon_of(*, rho: Fraction | float, delta: float) -> float:
+    """The epsilon at which rho-zCDP implies (epsilon, delta)-DP, rounded up.
+
+    Example:
+        >>> round(epsilon_of(rho=0.014270343, delta=1 / 48842**2), 6)
+        1.0
+    """
+    if rho <= 0:
+        return 0.0
+    value, goal = float(rho), math.log(delta)
+    low, high = 0.0, value + 2 * math.sqrt(value * -goal) + 1e-12
+    for _ in range(200):
+        middle = (low + high) / 2
+        if _log_delta(value, middle) <= goal:
+            high = middle
+        else:
+            low = middle
+    return high * (1 + 1e-12)
+
+
+@functools.lru_cache(maxsize=256)
+def rho_of(*, epsilon: float, delta: float) -> Fraction:
+    """The largest rho for which rho-zCDP implies (epsilon, delta)-DP, rounded down to an exact fraction.
+
+    Example:
+        >>> float(round(rho_of(epsilon=1.0, delta=1e-6), 8))
+        0.02435597
+    """
+    if epsilon <= 0:
+        raise SettingError("epsilon must be positive")
+    if not 0 < delta < 1:
+        raise SettingError("delta must lie strictly between 0 and 1")
+    goal = math.log(delta)
+    low, high = 0.0, 1.0
+    while _log_delta(high, epsilon) <= goal:
+        low, high = high, 2 * high
+    for _ in range(200):
+        middle = (low + high) / 2
+        if _log_delta(middle, epsilon) <= goal:
+            low = middle
+        else:
+            high = middle
+    return exact(low * (1 - 1e-12))
+
+
+def epsilon_at(cost: Cost, *, delta: float) -> float:
+    """The epsilon at which a cost implies (epsilon, delta)-DP, rounded up.
+
+    With the terms of tuning the conversion's exponent is (a - 1)(a rho - (epsilon - shift)) + log(factor): that of rho
+    alone, for a smaller epsilon and a smaller delta.
+    """
+    if cost.factor == 1:
+        return epsilon_of(rho=cost.rho, delta=delta) + float(cost.shift)
+    return epsilon_of(rho=cost.rho, delta=delta / float(cost.factor) * (1 - 1e-12)) + float(cost.shift) * (1 + 1e-12)
+
+
+def rho_at(cost: Cost, *, epsilon: float, delta: float) -> Fraction:
+    """What a cost takes from the rho that a total of (epsilon, delta) is worth; for costs without tuning, their rho.
+
+    Guarantees:
+        If the results of all events add up to at most R = `rho_of`(epsilon, delta), together they are
+        (epsilon, delta)-DP, also when each was chosen after seeing the results of those before. At the one order A that
+        turns R into (epsilon, delta), the divergence of each is at most A times its result, so all together at most
+        A R: exp((A - 1)(log-ratio so far - A times the results so far)) is a supermartingale. The order depends on the
+        total alone, never on what was spent.
+    """
+    if cost.shift == 0 and cost.factor == 1:
+        return cost.rho
+    order = Fraction(_order(float(rho_of(epsilon=epsilon, delta=delta)), epsilon))
+    return short_above(cost.rho + (cost.shift + log_above(cost.factor) / (order - 1)) / order)
