@@ -54,12 +54,15 @@ def choose_enumerated(
     accepted(points, query_class, ByEnumeration(max_queries))
     event = Exponential(Fraction(epsilon))
 
+    if number < len(gate.moves):
+        return Chosen(gate.moves[number].ids, query_class, event, None)
+    # Before the ledger's transaction, which others would have to wait for; nobody sees the scores but the draw.
+    every = query_class.every()
+    scores = -weighed(points, query_class, public).values(every)
+
     def play(turn: Turn) -> Move:
         turn.debit(event)
-        every = query_class.every()
-        scores = -weighed(points, query_class, public).values(every)
         chosen = every[turn.noise.largest(scores, float_above(2 * GRID / event.epsilon), 1, "gumbel")[0]]
         return Move(chosen, np.zeros_like(chosen), None, 0.0)
 
-    move = gate.moves[number] if number < len(gate.moves) else gate.play(play)
-    return Chosen(move.ids, query_class, event, None)
+    return Chosen(gate.play(play).ids, query_class, event, None)

@@ -62,7 +62,7 @@ def laplace_event(query_class: QueryClass, *, epsilon: Fraction, gap: Fraction =
         >>> cost(event).epsilon, float(event.scale / event.grid)
         (Fraction(1, 1), 20.15625)
     """
-    num_separators, units = len(query_class.separators()), math.floor(gap * GRID)
+    num_separators, units = query_class.num_separators, math.floor(gap * GRID)
     needed = separators.shift(grid=GRID, gap=units) * num_separators / Fraction(epsilon)
     return SeparatorLaplace(num_separators, GRID, units, Fraction(float_above(needed)))
 
@@ -88,7 +88,7 @@ def gaussian_event(
     Raises:
         SettingError: the published scale is asked for without these words.
     """
-    num_separators, units = len(query_class.separators()), math.floor(gap * GRID)
+    num_separators, units = query_class.num_separators, math.floor(gap * GRID)
     if published_scale is None:
         stddev = separators.gaussian_stddev(
             shift=separators.shift(grid=GRID, gap=units),

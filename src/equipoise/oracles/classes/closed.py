@@ -65,6 +65,11 @@ class Closed:
         """As in the inner class."""
         return self.inner.points(bits)
 
+    @property
+    def num_separators(self) -> int:
+        """One more."""
+        return self.inner.num_separators + 1
+
     def separators(self) -> IntArray:
         """Those of the inner class, and the zero point."""
         return np.concatenate([self.inner.separators(), self._zero])

@@ -66,6 +66,11 @@ class Conjunctions:
         """The bits themselves."""
         return bits.astype(np.int64)
 
+    @property
+    def num_separators(self) -> int:
+        """One a feature."""
+        return self.num_features
+
     def separators(self) -> IntArray:
         """All ones but one bit, for every bit."""
         return 1 - np.eye(self.num_features, dtype=np.int64)
@@ -146,6 +151,11 @@ class Disjunctions:
     def points(self, bits: NDArray[np.uint8]) -> IntArray:
         """The bits themselves."""
         return bits.astype(np.int64)
+
+    @property
+    def num_separators(self) -> int:
+        """One a feature."""
+        return self.num_features
 
     def separators(self) -> IntArray:
         """One bit set, for every bit."""

@@ -57,6 +57,11 @@ class DecisionLists:
         """The bits themselves."""
         return bits.astype(np.int64)
 
+    @property
+    def num_separators(self) -> int:
+        """Nothing, single features, pairs."""
+        return 1 + self.num_features * (self.num_features + 1) // 2
+
     def separators(self) -> IntArray:
         """0, e_i, e_i + e_j."""
         units = np.eye(self.num_features, dtype=np.int64)

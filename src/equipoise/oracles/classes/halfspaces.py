@@ -58,6 +58,11 @@ class Halfspaces:
         """The bits, and the threshold of the class."""
         return np.column_stack([bits.astype(np.int64), np.full(len(bits), self.threshold, dtype=np.int64)])
 
+    @property
+    def num_separators(self) -> int:
+        """One a feature and weight, but for the smallest weight."""
+        return self.num_features * (len(self.weights) - 1)
+
     def separators(self) -> IntArray:
         """Bit j alone against every weight but the smallest: 1[w_j >= v]."""
         alone = np.repeat(np.eye(self.num_features, dtype=np.int64), len(self.weights) - 1, axis=0)

@@ -43,6 +43,11 @@ class Parities:
         """The bits themselves."""
         return bits.astype(np.int64)
 
+    @property
+    def num_separators(self) -> int:
+        """One a feature."""
+        return self.num_features
+
     def separators(self) -> IntArray:
         """One bit set, for every bit."""
         return np.eye(self.num_features, dtype=np.int64)

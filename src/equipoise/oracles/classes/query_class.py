@@ -69,6 +69,11 @@ class QueryClass(Protocol):
         """Records (num_records, num_features) as points of this class, which may say more than their bits."""
         ...
 
+    @property
+    def num_separators(self) -> int:
+        """How many separators there are, without making them."""
+        ...
+
     def separators(self) -> IntArray:
         """The points that tell any two queries of the class apart."""
         ...
