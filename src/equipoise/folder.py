@@ -13,6 +13,7 @@ import secrets
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from equipoise.data.write import write_bytes
 from equipoise.errors import OutputError
@@ -26,14 +27,17 @@ else:
 __all__ = ["hold", "is_unfinished", "run_of"]
 
 MARKER = ".run.json"
+WITNESSES = {"release": "synthetic.parquet", "rule": "rule.json"}
+"""A file that only folders of this kind have."""
 
 
 @contextlib.contextmanager
-def hold(folder: str | Path, *, overwrite: bool) -> Iterator[Path]:
+def hold(folder: str | Path, *, overwrite: bool, kind: Literal["release", "rule"] = "release") -> Iterator[Path]:
     """Make the folder and keep every other process out of it.
 
     Raises:
-        OutputError: it cannot be written, holds a finished release, or another process is at work in it.
+        OutputError: it cannot be written, holds a finished release or something of another kind, or another process is
+            at work in it.
     """
     target = Path(folder)
     try:
@@ -43,6 +47,9 @@ def hold(folder: str | Path, *, overwrite: bool) -> Iterator[Path]:
         raise OutputError(f"cannot write to {target}: {error.strerror}; choose another folder with -o") from error
     try:
         _lock(descriptor, target)
+        for other, witness in WITNESSES.items():
+            if other != kind and (target / witness).exists():  # else parts of both would lie side by side
+                raise OutputError(f"{target} holds a {other}, not a {kind}; choose another folder with -o")
         if is_complete(target):
             if not overwrite:
                 raise OutputError(
