@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -124,7 +125,7 @@ def coverage(total: Cost, unit: str | None, rows_per_unit: int) -> dict[str, Any
         "adjacency": ADJACENCY if unit is None else UNIT_ADJACENCY.format(k=rows_per_unit, unit=unit),
         "unit": unit or "one record",
         "rows_per_unit": rows_per_unit,
-        "curve": {f"{d:g}": accountant.epsilon_at(total, delta=d) for d in CURVE},
+        "curve": {f"{d:g}": found for d in CURVE if (found := accountant.epsilon_at(total, delta=d)) < math.inf},
     }
 
 

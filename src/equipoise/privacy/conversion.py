@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 from equipoise.errors import SettingError
@@ -106,11 +107,28 @@ def epsilon_at(cost: Cost, *, delta: float) -> float:
     """The epsilon at which a cost implies (epsilon, delta)-DP, rounded up.
 
     With the terms of tuning the conversion's exponent is (a - 1)(a rho - (epsilon - shift)) + log(factor): that of rho
-    alone, for a smaller epsilon and a smaller delta.
+    alone, for a smaller epsilon and a smaller delta. A cost with a delta of its own leaves less of it: delta less
+    (1 + e^epsilon) times its own (Lemma D); infinite where nothing is left.
     """
+    if cost.delta:
+        return _epsilon_of_rest(cost, delta)
     if cost.factor == 1:
         return epsilon_of(rho=cost.rho, delta=delta) + float(cost.shift)
     return epsilon_of(rho=cost.rho, delta=delta / float(cost.factor) * (1 - 1e-12)) + float(cost.shift) * (1 + 1e-12)
+
+
+def _epsilon_of_rest(cost: Cost, delta: float) -> float:
+    """Raise epsilon until it covers what is left of delta at that epsilon: the iteration only ever goes up."""
+    bare, epsilon = replace(cost, delta=Fraction(0)), 0.0
+    for _ in range(1000):
+        rest = delta - (1 + math.exp(epsilon)) * float(cost.delta) * (1 + 1e-9) if epsilon < 700 else -1.0
+        if rest <= 0:
+            return math.inf
+        needed = epsilon_at(bare, delta=rest)
+        if needed <= epsilon:
+            return epsilon
+        epsilon = needed * (1 + 1e-9)
+    return math.inf
 
 
 def rho_at(cost: Cost, *, epsilon: float, delta: float) -> Fraction:

@@ -34,11 +34,14 @@ from equipoise.privacy.events import Prsma
 from equipoise.privacy.gate import Gate
 from equipoise.privacy.mechanisms import float_above
 from equipoise.privacy.noise import Noise
-from equipoise.privacy.perturbed import GRID, accepted, certified, weighed
+from equipoise.privacy.perturbed import GRID, PublicPoints, accepted, certified, weighed
 from equipoise.privacy.private_points import PrivatePoints
 from equipoise.privacy.rspm import Chosen
 
-__all__ = ["Blocks", "blocks_of", "prsma"]
+__all__ = ["MAX_CALLS", "Blocks", "blocks_of", "blocks_within", "prsma"]
+
+MAX_CALLS = 100_000
+"""Calls to the solver beyond which PRSMA is refused unless told otherwise."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,24 @@ def blocks_of(num_records: int, *, epsilon: Fraction, delta: Fraction, failure: 
     return Blocks(event, num_blocks, repetitions, size, Fraction(inner) * Fraction(999_999, 10**6), threshold)
 
 
+def blocks_within(
+    num_records: int, *, epsilon: Fraction, delta: Fraction, failure: float = 0.01, max_calls: int = MAX_CALLS
+) -> Blocks:
+    """As `blocks_of`, if the solver is not called too often.
+
+    Raises:
+        CapacityError: it would be.
+    """
+    plan = blocks_of(num_records, epsilon=epsilon, delta=delta, failure=failure)
+    if plan.num_calls > max_calls:
+        raise CapacityError(
+            f"PRSMA would call the solver {plan.num_calls:,} times ({plan.num_blocks:,} blocks,"
+            f" {plan.num_repetitions:,} times each), and the limit is {max_calls:,}. Use the exponential mechanism or"
+            " RSPM, a larger delta, or raise max_calls"
+        )
+    return plan
+
+
 def prsma(
     gate: Gate,
     points: PrivatePoints,
@@ -110,7 +131,8 @@ def prsma(
     delta: Fraction,
     failure: float = 0.01,
     minimiser: Minimiser | None = None,
-    max_calls: int = 100_000,
+    max_calls: int = MAX_CALLS,
+    public: PublicPoints | None = None,
     number: int = 0,
 ) -> Chosen:
     """A query of the class with a small weighted sum, whether or not the solver does its work.
@@ -128,30 +150,37 @@ def prsma(
         failure: Probability that nothing comes out although every call is certified.
         minimiser: Who seeks; it may have a limit here.
         max_calls: Calls to the minimiser beyond which PRSMA is refused.
+        public: Public records to be weighed with the private ones: with those of a block, in its share of the table.
         number: How many choices come before this one in the run.
 
     Raises:
         CapacityError: too many calls; nothing was paid.
         CertificateError: too few blocks passed. The debit stays; nothing else is said.
     """
-    plan = blocks_of(points.num_records, epsilon=epsilon, delta=delta, failure=failure)
-    if plan.num_calls > max_calls:
-        raise CapacityError(
-            f"PRSMA would call the solver {plan.num_calls:,} times ({plan.num_blocks:,} blocks,"
-            f" {plan.num_repetitions:,} times each), and the limit is {max_calls:,}. Use the exponential mechanism or"
-            " RSPM, a larger delta, or raise max_calls"
-        )
+    plan = blocks_within(points.num_records, epsilon=epsilon, delta=delta, failure=failure, max_calls=max_calls)
     seeker = accepted(points, query_class, minimiser)
-    parameters = choose_once(gate, number, plan.event, lambda noise: _draw(noise, plan, points, query_class, seeker))
+    if public is not None:
+        public = PublicPoints(public.bits, public.weights * plan.block_size / points.num_records)
+    task = _Task(plan, query_class, seeker, public)
+    parameters = choose_once(gate, number, plan.event, lambda noise: _draw(noise, points, task))
     words = f"{plan.num_calls:,} calls of {seeker.name}; the guarantee does not rest on their number that failed"
     return Chosen(parameters, query_class, plan.event, words)
 
 
-def _draw(
-    noise: Noise, plan: Blocks, points: PrivatePoints, query_class: QueryClass, minimiser: Minimiser
-) -> IntArray | None:
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What is done on each block."""
+
+    plan: Blocks
+    query_class: QueryClass
+    minimiser: Minimiser
+    public: PublicPoints | None
+
+
+def _draw(noise: Noise, points: PrivatePoints, task: _Task) -> IntArray | None:
+    plan = task.plan
     results = [
-        _repeated(noise, plan, points.part(places), query_class, minimiser)
+        _repeated(noise, points.part(places), task)
         for places in _blocks(points.num_records, plan.num_blocks, plan.block_size)
     ]
     passed = [result for result in results if result is not None]
@@ -162,17 +191,15 @@ def _draw(
     return np.asarray(stored[noise.draws(np.zeros(len(stored), dtype=np.int64), 1.0, 1)[0]], dtype=np.int64)
 
 
-def _repeated(
-    noise: Noise, plan: Blocks, block: PrivatePoints, query_class: QueryClass, minimiser: Minimiser
-) -> IntArray | None:
+def _repeated(noise: Noise, block: PrivatePoints, task: _Task) -> IntArray | None:
     """The results of all runs on a block, or None when one failed; all are made, whatever happens."""
-    nothing = np.zeros(len(query_class.separators()), dtype=np.int64)
-    scale = float_above(separators.shift(grid=GRID, gap=0) * len(nothing) / plan.inner_epsilon)
+    nothing = np.zeros(task.query_class.num_separators, dtype=np.int64)
+    scale = float_above(separators.shift(grid=GRID, gap=0) * len(nothing) / task.plan.inner_epsilon)
     results: list[IntArray | None] = []
-    for _ in range(plan.num_repetitions):
-        instance = weighed(block, query_class, None, noise.laplace(nothing, scale))
+    for _ in range(task.plan.num_repetitions):
+        instance = weighed(block, task.query_class, task.public, noise.laplace(nothing, scale))
         try:
-            results.append(certified(instance, minimiser, 0))
+            results.append(certified(instance, task.minimiser, 0))
         except Exception:  # a solver may fail in any way at all: the call counts as failed
             results.append(None)
     found = [result for result in results if result is not None]
