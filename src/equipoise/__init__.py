@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from equipoise.data.table import Table, read
     from equipoise.evaluation import Evaluation, evaluate
     from equipoise.learning.learner import PrivateLearner
+    from equipoise.learning.rule import Rule, load_rule
     from equipoise.pipeline import Steps
     from equipoise.query_players.public_error import PublicError
     from equipoise.releases import Answer, Release, load
@@ -60,6 +61,7 @@ __all__ = [
     "PublicError",
     "QueryError",
     "Release",
+    "Rule",
     "Schema",
     "SchemaError",
     "SettingError",
@@ -69,6 +71,7 @@ __all__ = [
     "draft",
     "evaluate",
     "load",
+    "load_rule",
     "plan",
     "public_error",
     "read",
@@ -83,11 +86,13 @@ _HOMES = {
     "PrivateLearner": "equipoise.learning.learner",
     "PublicError": "equipoise.query_players.public_error",
     "Release": "equipoise.releases",
+    "Rule": "equipoise.learning.rule",
     "Schema": "equipoise.data.schema",
     "Table": "equipoise.data.table",
     "draft": "equipoise.data.draft",
     "evaluate": "equipoise.evaluation",
     "load": "equipoise.releases",
+    "load_rule": "equipoise.learning.rule",
     "read": "equipoise.data.table",
 }
 

@@ -16,9 +16,9 @@ from equipoise.privacy.ledger import Ledger
 # Replaces the writing of the folder by waiting for a kill, so that one arrives after the debit and before the folder.
 STALLED = """
 import sys, time
-from equipoise.learning.table import Learned
+from equipoise.learning.rule import Rule
 reached = sys.argv.pop()
-Learned.write = lambda *_: (open(reached, "w").close(), time.sleep(600))
+Rule.write = lambda *_: (open(reached, "w").close(), time.sleep(600))
 from equipoise.cli import main
 sys.argv[0] = "equipoise"
 main()
@@ -60,6 +60,44 @@ def test_accuracy_is_told_on_request_only_and_never_written(bench: Bench) -> Non
     assert not any(b"accuracy" in file.read_bytes().lower() for file in bench.out.iterdir())
     as_json = bench.run(*learn(bench, "--evaluate", "--json", "--overwrite"))
     assert as_json.json["evaluation"]["private"] is False
+
+
+def test_a_rule_predicts_and_is_judged_on_other_tables(bench: Bench) -> None:
+    others, predicted = bench.folder / "others.csv", bench.folder / "predicted.csv"
+    others.write_bytes(bench.table.read_bytes())
+    done = bench.run(*learn(bench, "--test", others, "--json"))
+    assert done.exit_code == 0, done.text
+    judged = bench.run("evaluate", bench.out, others, "--json")
+    assert judged.json["private"] is False
+    assert judged.json["accuracy"] == done.json["evaluation"]["test_accuracy"]
+    assert bench.run("evaluate", bench.out, others).text.count(LABEL) == 2
+    spent = bench.run("ledger", bench.schema, "--json").json["runs"]
+    made = bench.run("predict", bench.out, others, "-o", predicted)
+    assert made.exit_code == 0, made.text
+    header, *lines = predicted.read_text().splitlines()
+    assert header.replace('"', "") == others.read_text().splitlines()[0] + ",predicted"
+    assert {line.rpartition(",")[2] for line in lines} <= {"true", "false"}
+    assert len(lines) == len(others.read_text().splitlines()) - 1
+    assert bench.run("ledger", bench.schema, "--json").json["runs"] == spent
+    for refused, code in (
+        (("predict", bench.out, others, "-o", predicted), 9),
+        (("predict", bench.out, predicted, "-o", bench.folder / "again.csv"), 2),
+        (("predict", bench.folder, others, "-o", bench.folder / "again.csv"), 9),
+        (("evaluate", bench.out, others, "-o", bench.folder / "report.html"), 2),
+        (learn(bench, "--test", bench.folder / "none.csv", out=bench.folder / "other"), 4),
+    ):
+        assert bench.run(*refused).exit_code == code
+    assert not (bench.folder / "other").exists()
+
+
+def test_gaussian_noise_has_a_delta_and_prsma_is_refused(bench: Bench) -> None:
+    done = bench.run(*learn(bench, "--mechanism", "gaussian_rspm", "--delta", 1e-9, "--epsilon", 0.4))
+    assert done.exit_code == 0, done.text
+    assert "delta 1e-09" in done.text
+    assert "NOT PROVEN" in done.text
+    refused = bench.run(*learn(bench, "--mechanism", "prsma", out=bench.folder / "other"))
+    assert refused.exit_code == 2
+    assert "PRSMA divides the table" in refused.text
 
 
 def test_a_finished_rule_is_kept_unless_told_otherwise(bench: Bench) -> None:

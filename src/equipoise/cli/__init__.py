@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from equipoise.cli import answer, evaluate, learn, ledger, methods, plan, release, sample, schema, tune
+from equipoise.cli import answer, evaluate, learn, ledger, methods, plan, predict, release, sample, schema, tune
 from equipoise.cli.group import Commands
 
 __all__ = ["app", "main"]
@@ -45,6 +45,7 @@ _add(plan.plan, plan.EXAMPLES)
 _add(release.release, release.EXAMPLES)
 _add(tune.tune, tune.EXAMPLES)
 _add(learn.learn, learn.EXAMPLES)
+_add(predict.predict, predict.EXAMPLES)
 _add(answer.answer, answer.EXAMPLES)
 _add(sample.sample, sample.EXAMPLES)
 _add(evaluate.evaluate, evaluate.EXAMPLES)

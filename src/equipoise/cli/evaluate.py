@@ -8,21 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from equipoise.cli.console import Json, Quiet, Speaker, table_of
-from equipoise.errors import OutputError
+from equipoise.errors import OutputError, SettingError
 
 if TYPE_CHECKING:
     from equipoise.evaluation import Evaluation
 
 __all__ = ["EXAMPLES", "evaluate"]
 
-EXAMPLES = ("equipoise evaluate out/ people.csv",)
+EXAMPLES = ("equipoise evaluate out/ people.csv", "equipoise evaluate rule/ others.csv")
 
 LABEL = "NOT PRIVATE: computed from the private table. For the steward only; do not publish."
 
 
 def evaluate(
-    folder: Annotated[Path, typer.Argument(metavar="OUT", help="A release folder.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The private table that it was made from.")],
+    folder: Annotated[Path, typer.Argument(metavar="OUT", help="A folder of a release, or of a rule.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The private table that it was made from; for a rule, any.")
+    ],
     output: Annotated[
         Path | None,
         typer.Option(
@@ -35,14 +37,19 @@ def evaluate(
 ) -> None:
     """Compare a release with the private table: [bold red]not private[/bold red], for the steward only.
 
-    Prints the true errors and writes an internal report: beside the release folder, so that it is not published.
+    Prints the true errors and writes an internal report: beside the release folder, so that it is not published. Of a
+    rule (from [bold]learn[/bold]), prints the share of rows that it predicts right.
     """
     from equipoise import evaluation
     from equipoise.data.table import read
     from equipoise.data.write import write_bytes
+    from equipoise.learning.rule import is_rule
     from equipoise.releases import load
 
     speaker = Speaker(json=json, quiet=quiet)
+    if is_rule(folder):
+        _evaluate_rule(folder, file, output, speaker)
+        return
     target = output or folder.resolve().parent / f"{folder.resolve().name}-internal.html"
     if folder.resolve() in target.resolve().parents:
         raise OutputError(
@@ -55,6 +62,22 @@ def evaluate(
         found = evaluation.evaluate(release, table, rows=rows, threads=threads, progress=progress)
     write_bytes(evaluation.internal_report(release, rows, found).encode(), target)
     speaker.result({**found.to_json(), "release": str(folder), "report": str(target)}, _shown(found, target))
+
+
+def _evaluate_rule(folder: Path, file: Path, output: Path | None, speaker: Speaker) -> None:
+    from rich.text import Text
+
+    from equipoise.learning.rule import load_rule
+
+    if output is not None:
+        raise SettingError("a rule has no internal report; leave out -o")
+    rule = load_rule(folder)
+    with speaker.steps("Reading") as progress:
+        accuracy = rule.accuracy(file, progress=progress)
+    body = {"private": False, "warning": LABEL, "rule": rule.words, "target": rule.predicted, "accuracy": accuracy}
+    label = Text(LABEL, style="bold red")
+    shown = [label, f"Predict {rule.predicted} where: {rule.words}", f"Accuracy on this table: {accuracy:.2%}", label]
+    speaker.result(body, shown)
 
 
 def _shown(found: Evaluation, target: Path) -> list[Any]:

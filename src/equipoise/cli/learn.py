@@ -20,7 +20,7 @@ EXAMPLES = (
     'equipoise learn people.csv --schema people.toml --target "income >= 50000" --class conjunctions --epsilon 1'
     " -o rule/",
     'equipoise learn people.csv --schema people.toml --target "income >= 50000" --columns age,education,work,income'
-    " --max-literals 3 --epsilon 1 -o rule/ --evaluate",
+    " --max-literals 3 --epsilon 1 -o rule/ --evaluate --test others.csv",
 )
 
 RULE = "The rule"
@@ -47,13 +47,21 @@ def learn(
         typer.Option(help="Most conditions of a conjunction or disjunction. Default: 2.", rich_help_panel=RULE),
     ] = None,
     mechanism: Annotated[
-        Literal["exponential", "rspm"],
+        Literal["exponential", "rspm", "gaussian_rspm", "prsma"],
         typer.Option(
             help="exponential tries every rule; rspm asks a solver, for classes too large to try, and its guarantee"
-            " holds only if the solver's certificate does.",
+            " holds only if the solver's certificate does; gaussian_rspm is the same with a delta, for many literals;"
+            " prsma needs no condition, and more time than anyone has unless delta is very large.",
             rich_help_panel=RULE,
         ),
     ] = "exponential",
+    delta: Annotated[
+        float | None,
+        typer.Option(help="For gaussian_rspm and prsma. Default: 1/n².", rich_help_panel="The budget"),
+    ] = None,
+    max_calls: Annotated[
+        int, typer.Option(help="Calls of the solver beyond which prsma is refused.", rich_help_panel=RULE)
+    ] = 100_000,
     schema: options.SchemaFile = None,
     domain: options.Domain = None,
     columns: Annotated[
@@ -72,18 +80,27 @@ def learn(
         bool,
         typer.Option("--evaluate", help="Also print the accuracy on the table itself: not private, not for release."),
     ] = False,
+    test: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also print the accuracy on another table: not private for its records."),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn a readable rule that predicts a condition, privately.
 
-    A rule names conditions such as "age >= 40", made from what the schema declares. Writes rule.txt, rule.json and
-    statement.json, which may be published, and debits the table's ledger. If it is interrupted, repeat the same
-    command: nothing is paid for twice. (With rspm, a choice that was interrupted is lost: it is not tried again.)
+    A rule names conditions such as "age >= 40", made from what the schema declares. Writes rule.txt, rule.json,
+    schema.json and statement.json, which may be published, and debits the table's ledger. [bold]equipoise
+    predict[/bold] applies it. If it is interrupted, repeat the same command: nothing is paid for twice. (With a solver,
+    a choice that was interrupted is lost: it is not tried again.)
     """
+    from dataclasses import replace
+
     from equipoise import folder
     from equipoise.budget import look
+    from equipoise.data.table import read
     from equipoise.learning import table as learning
+    from equipoise.learning.plan import PURE
     from equipoise.pipeline import Request, ledger_beside, ledger_location
 
     speaker = Speaker(json=json, quiet=quiet)
@@ -92,21 +109,26 @@ def learn(
         request = Request(
             table,
             epsilon=epsilon,
-            pure=True,
+            delta=delta,
+            pure=mechanism in PURE,
             ledger=ledger,
             accept_inferred=accept_inferred,
             memory_limit=options.parse_bytes(memory),
         )
     if folder.is_unfinished(output):
         speaker.note(f"{output} holds an unfinished rule: going on with it.")
-    task = learning.Task(target, query_class, max_literals, mechanism)
+    if test is not None:  # a table that is not there, or lacks a column, is told before anything is paid
+        read(test, schema=replace(table.schema, unit=None, rows_per_unit=1))
+    task = learning.Task(target, query_class, max_literals, mechanism, max_calls)
     learned = learning.run(request, task, output, overwrite=overwrite, steps=speaker.steps)
-    accuracy = learning.training_accuracy(learned, table) if evaluate else None
+    accuracy = ({"training_accuracy": learned.accuracy(table)} if evaluate else {}) | (
+        {} if test is None else {"test_accuracy": learned.accuracy(test)}
+    )
     location = ledger or ledger_location(table.schema) or ledger_beside(output)
     budget = look(location, table.schema)
     body = {"folder": str(output), **learned.statement, "budget": budget.to_json()}
-    if accuracy is not None:
-        body["evaluation"] = {"private": False, "warning": LABEL, "training_accuracy": accuracy}
+    if accuracy:
+        body["evaluation"] = {"private": False, "warning": LABEL, **accuracy}
     speaker.result(body, _shown(body, budget))
 
 
@@ -114,8 +136,9 @@ def _shown(body: dict[str, Any], budget: Budget) -> list[Any]:
     from rich.text import Text
 
     guarantee, learning = body["guarantee"], body["learning"]
+    spent = f"epsilon {guarantee['epsilon']:g}" + (f", delta {guarantee['delta']:.3g}" if guarantee["delta"] else "")
     facts = [
-        ("guarantee", f"pure differential privacy, epsilon {guarantee['epsilon']:g}; {guarantee['adjacency']}"),
+        ("guarantee", f"{guarantee['definition']}, {spent}; {guarantee['adjacency']}"),
         *((f"budget {name}", value) for name, value in budget.words()),
     ]
     if "conditional" in guarantee:
@@ -132,5 +155,10 @@ def _shown(body: dict[str, Any], budget: Budget) -> list[Any]:
     ]
     if "evaluation" in body:
         label = Text(LABEL, style="bold red")
-        told += [label, f"Accuracy on the table itself: {body['evaluation']['training_accuracy']:.2%}", label]
+        shares = [
+            f"Accuracy on {words}: {body['evaluation'][name]:.2%}"
+            for name, words in (("training_accuracy", "the table itself"), ("test_accuracy", "the other table"))
+            if name in body["evaluation"]
+        ]
+        told += [label, *shares, label]
     return told

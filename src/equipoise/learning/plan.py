@@ -1,8 +1,11 @@
 """Which mechanism learns, from which class, at what price: decided from public facts, before a record is read.
 
-exponential   every query of the class is scored: nothing rests on a solver, error about 2 log|Q|/epsilon records
-rspm          a solver finds the best query for the records and noise on the separators: for classes that cannot be
-              enumerated. Its guarantee is conditional on the solver's certificate (docs/s003.md)
+exponential    every query of the class is scored: nothing rests on a solver, error about 2 log|Q|/epsilon records
+rspm           a solver finds the best query for the records and noise on the separators: for classes that cannot be
+               enumerated. Its guarantee is conditional on the solver's certificate (docs/s003.md)
+gaussian_rspm  the same with Gaussian noise and a delta: less noise than rspm from about 40 separators on
+prsma          rspm on random blocks, conditional on nothing; its solver calls are more than a machine can make, and
+               it is refused, unless delta is very large
 """
 
 from __future__ import annotations
@@ -26,13 +29,14 @@ from equipoise.oracles.classes.query_class import Minimiser, QueryClass
 from equipoise.privacy import accountant
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.enumerated import choose_enumerated
-from equipoise.privacy.events import Event, Exponential
+from equipoise.privacy.events import Event, Exponential, SeparatorGaussian, SeparatorLaplace
 from equipoise.privacy.gate import Gate
 from equipoise.privacy.private_points import PrivatePoints
-from equipoise.privacy.rspm import Chosen, laplace_event, rspm
+from equipoise.privacy.prsma import MAX_CALLS, blocks_within, prsma
+from equipoise.privacy.rspm import Chosen, gaussian_event, gaussian_rspm, laplace_event, rspm
 from equipoise.statement import coverage, listed_events
 
-__all__ = ["CLASSES", "MECHANISMS", "Learning", "choose", "guarantee", "plan_learning"]
+__all__ = ["CLASSES", "MECHANISMS", "PURE", "Learning", "choose", "guarantee", "plan_learning"]
 
 CLASSES: Mapping[str, Callable[[int], QueryClass]] = MappingProxyType(
     {
@@ -43,7 +47,9 @@ CLASSES: Mapping[str, Callable[[int], QueryClass]] = MappingProxyType(
         "decision_lists": DecisionLists,
     }
 )
-MECHANISMS = ("exponential", "rspm")
+MECHANISMS = ("exponential", "rspm", "gaussian_rspm", "prsma")
+PURE = ("exponential", "rspm")
+"""Those without a delta."""
 
 MAX_LITERALS = 2
 """Of a conjunction or disjunction unless told otherwise: readable, and quickly enumerated for a hundred literals."""
@@ -58,29 +64,63 @@ class Learning:
 
     Attributes:
         query_class: Where the rule is sought.
-        mechanism: "exponential" or "rspm".
-        epsilon: Pure privacy, for one record.
+        mechanism: One of `MECHANISMS`.
+        epsilon: Of the guarantee, for one record.
+        delta: Of the guarantee; 0 for a pure one.
         rows_per_unit: Records that a privacy unit may have.
-        minimiser: Who seeks, for RSPM.
+        minimiser: Who seeks, where a solver does.
+        num_records: Of the table.
+        max_calls: Solver calls beyond which PRSMA is refused.
     """
 
     query_class: QueryClass
     mechanism: str
     epsilon: Fraction
+    delta: Fraction
     rows_per_unit: int
     minimiser: Minimiser
+    num_records: int
+    max_calls: int = MAX_CALLS
 
     @property
     def event(self) -> Event:
         """As the gate will charge it."""
-        if self.mechanism == "exponential":
-            return price(Exponential(self.epsilon), self.rows_per_unit)
-        return price(laplace_event(self.query_class, epsilon=self.epsilon), self.rows_per_unit)
+        return price(self._bare, self.rows_per_unit)
+
+    @property
+    def _bare(self) -> Event:
+        match self.mechanism:
+            case "rspm":
+                return laplace_event(self.query_class, epsilon=self.epsilon)
+            case "gaussian_rspm":
+                return gaussian_event(self.query_class, epsilon=self.epsilon, delta=self.delta)
+            case "prsma":
+                return blocks_within(
+                    self.num_records, epsilon=self.epsilon, delta=self.delta, max_calls=self.max_calls
+                ).event
+            case _:
+                return Exponential(self.epsilon)
 
     @property
     def reserve(self) -> Cost:
         """Its price."""
         return accountant.cost(self.event)
+
+    @property
+    def num_separators(self) -> int:
+        """How many points carry noise."""
+        return 0 if self.mechanism == "exponential" else self.query_class.num_separators
+
+    @property
+    def noise_scale(self) -> float:
+        """Of the noise on each separator, in records; 0 where there is none, or it is on blocks."""
+        match self._bare:
+            case SeparatorLaplace(grid=grid, scale=scale):
+                return float(scale / grid)
+            case SeparatorGaussian(grid=grid, stddev=stddev):
+                return float(stddev / grid)
+            case _:
+                return 0.0
 
 
 def plan_learning(
@@ -88,25 +128,30 @@ def plan_learning(
     num_features: int,
     *,
     epsilon: float,
+    delta: float | None = None,
     max_literals: int | None = None,
     num_records: int,
     mechanism: str = "exponential",
     rows_per_unit: int = 1,
+    max_calls: int = MAX_CALLS,
 ) -> Learning:
     """The plan for a class, by its name.
 
     Args:
         name: One of `CLASSES`.
         num_features: Bits of a record.
-        epsilon: Pure privacy of a unit.
+        epsilon: Of the guarantee, for a unit.
+        delta: Of the guarantee, for the mechanisms that have one; None for 1/n².
         max_literals: Most literals of a conjunction or disjunction; None for 2, or fewer if there are fewer bits.
         num_records: Of the table.
         mechanism: One of `MECHANISMS`. RSPM is never taken unasked: its guarantee is conditional.
         rows_per_unit: Records that a privacy unit may have.
+        max_calls: Solver calls beyond which PRSMA is refused.
 
     Raises:
         SettingError: a name is unknown, a number out of range, or the mechanism cannot take the class, or would learn
             nothing but noise.
+        CapacityError: PRSMA would call the solver too often.
 
     Example:
         >>> plan = plan_learning("parities", 144, epsilon=1.0, num_records=40_000, mechanism="rspm")
@@ -126,20 +171,37 @@ def plan_learning(
         )
     few = isinstance(query_class, Conjunctions | Disjunctions)
     minimiser: Minimiser = ByBranching() if few else ByProgram()
-    if mechanism == "rspm" and (reason := minimiser.refuses(query_class)) is not None:
+    if mechanism != "exponential" and (reason := minimiser.refuses(query_class)) is not None:
         raise SettingError(f"{minimiser.name} cannot be used: {reason}")
-    plan = Learning(query_class, mechanism, Fraction(epsilon) / rows_per_unit, rows_per_unit, minimiser)
-    if mechanism == "rspm" and (noise := _noise(plan)) >= num_records:
+    plan = Learning(
+        query_class,
+        mechanism,
+        Fraction(epsilon) / rows_per_unit,
+        _delta(mechanism, delta, num_records),
+        rows_per_unit,
+        minimiser,
+        num_records,
+        max_calls,
+    )
+    plan.reserve  # noqa: B018  what has no price, such as PRSMA with too many calls, is refused here
+    if plan.noise_scale >= num_records:
         raise SettingError(
-            f"rspm would add noise of scale {noise:,.0f} to each of {len(query_class.separators()):,} separators, for a"
-            f" table of {num_records:,} records, and learn nothing; use fewer columns, or a larger epsilon"
+            f"{mechanism} would add noise of scale {plan.noise_scale:,.0f} to each of {plan.num_separators:,}"
+            f" separators, for a table of {num_records:,} records, and learn nothing; use fewer columns, or a larger"
+            " epsilon"
         )
     return plan
 
 
-def _noise(plan: Learning) -> float:
-    event = laplace_event(plan.query_class, epsilon=plan.epsilon)
-    return float(event.scale / event.grid)
+def _delta(mechanism: str, delta: float | None, num_records: int) -> Fraction:
+    if mechanism in PURE:
+        if delta is not None:
+            raise SettingError(f"{mechanism} is pure: it has no delta; leave it out, or use gaussian_rspm")
+        return Fraction(0)
+    chosen = 1 / num_records**2 if delta is None else delta
+    if not isinstance(chosen, int | float) or not 0 < chosen < 1 / num_records:
+        raise SettingError("delta must be above 0 and below 1/n; the default is 1/n²")
+    return Fraction(chosen)
 
 
 def _class_of(name: str, num_features: int, max_literals: int | None) -> QueryClass:
@@ -162,25 +224,39 @@ def choose(gate: Gate, points: PrivatePoints, plan: Learning) -> Chosen:
     """The rule, paid for; or what the run chose before, if it did.
 
     Raises:
-        CertificateError: RSPM's solver gave no certificate. The debit stays; nothing else is said.
+        CertificateError: the solver gave no certificate. The debit stays; nothing else is said.
     """
-    if plan.mechanism == "rspm":
-        return rspm(gate, points, plan.query_class, epsilon=plan.epsilon, minimiser=plan.minimiser)
-    most = plan.query_class.num_queries
-    return choose_enumerated(gate, points, plan.query_class, epsilon=plan.epsilon, max_queries=most)
+    query_class, epsilon, delta, minimiser = plan.query_class, plan.epsilon, plan.delta, plan.minimiser
+    match plan.mechanism:
+        case "rspm":
+            return rspm(gate, points, query_class, epsilon=epsilon, minimiser=minimiser)
+        case "gaussian_rspm":
+            return gaussian_rspm(gate, points, query_class, epsilon=epsilon, delta=delta, minimiser=minimiser)
+        case "prsma":
+            return prsma(
+                *(gate, points, query_class),
+                epsilon=epsilon,
+                delta=delta,
+                minimiser=minimiser,
+                max_calls=plan.max_calls,
+            )
+        case _:
+            most = query_class.num_queries
+            return choose_enumerated(gate, points, query_class, epsilon=epsilon, max_queries=most)
 
 
 def guarantee(plan: Learning, charged: list[Event], unit: str | None = None) -> dict[str, Any]:
     """What is guaranteed to whom, and the events that it adds up, for a statement."""
     total = accountant.total((event, 1) for event in charged)
+    pure = plan.mechanism in PURE
     return {
         "guarantee": {
             "epsilon": float(plan.epsilon * plan.rows_per_unit),
-            "delta": 0.0,
+            "delta": float(plan.delta),
             "rho": float(total.rho),
             "rho_exact": str(total.rho),
-            "pure_epsilon": str(total.epsilon),
-            "definition": "pure differential privacy",
+            **({"pure_epsilon": str(total.epsilon)} if pure else {}),
+            "definition": "pure differential privacy" if pure else "(epsilon, delta)-differential privacy",
             **coverage(total, unit, plan.rows_per_unit),
         },
         "events": listed_events(charged, lambda cost: cost.rho),

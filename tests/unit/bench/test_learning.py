@@ -28,20 +28,20 @@ def made_up(folder: Path, num_rows: int = 3000) -> None:
 
 def test_the_benchmark_finds_the_best_rule_and_the_private_one(tmp_path: Path) -> None:
     made_up(tmp_path)
-    main(["--out", str(tmp_path / "out"), "--data", str(tmp_path), "--mechanisms", "exponential", "--repetitions", "1"])
+    main(["--out", str(tmp_path / "out"), "--data", str(tmp_path), "--classes", "conjunctions", "--repetitions", "1"])
     found = json.loads((tmp_path / "out/learning.json").read_text())
-    assert found["optimum"]["proved"]
-    assert found["optimum"]["loss"] == pytest.approx(0.1)
+    assert found["optima"][0]["proved"]
+    assert found["optima"][0]["loss"] == pytest.approx(0.1)
     # The next best rule misses some 150 records more: chosen instead with probability below 22 exp(-75).
-    assert found["trials"][0]["rule"] == found["optimum"]["rule"] == "work = 2 and age = 1"
+    assert found["trials"][0]["rule"] == found["optima"][0]["rule"] == "work = 2 and age = 1"
     assert found["trials"][0]["excess"] == 0
     assert "proved" in (tmp_path / "out/learning.md").read_text()
 
 
 def test_a_rule_that_is_far_or_late_does_not_meet_the_requirement() -> None:
-    assert Trial("exponential", 1.0, "", 0.2, 0.02, 60.0, 1.0).met
-    assert not Trial("exponential", 1.0, "", 0.2, 0.021, 1.0, 1.0).met
-    assert not Trial("exponential", 1.0, "", 0.2, 0.0, 61.0, 1.0).met
+    assert Trial("conjunctions", "exponential", 1.0, "", 0.2, 0.02, 60.0, 1.0).met
+    assert not Trial("conjunctions", "exponential", 1.0, "", 0.2, 0.021, 1.0, 1.0).met
+    assert not Trial("conjunctions", "exponential", 1.0, "", 0.2, 0.0, 61.0, 1.0).met
 
 
 def test_without_the_table_nothing_is_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

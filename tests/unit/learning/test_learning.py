@@ -31,6 +31,7 @@ from equipoise.learning import plan as plans
 from equipoise.learning import table as learning
 from equipoise.learning.learner import NotFittedError, PrivateLearner
 from equipoise.learning.plan import CLASSES, plan_learning
+from equipoise.learning.rule import Rule
 from equipoise.learning.table import Task
 from equipoise.oracles.classes.query_class import Minimum, QueryClass, WeightedPoints
 from equipoise.pipeline import Request
@@ -238,8 +239,8 @@ def test_a_unit_of_several_rows_pays_what_was_asked(mechanism: str) -> None:
 def test_a_table_gives_a_readable_rule_a_statement_and_a_debit(tmp_path: Path) -> None:
     asked = request(tmp_path)
     learned = learning.run(asked, Task("income = high"), tmp_path / "out")
-    assert learned.rule == "sex = Male and age >= 50"
-    assert learning.training_accuracy(learned, asked.table) == 1.0
+    assert learned.words == "sex = Male and age >= 50"
+    assert learned.accuracy(asked.table) == 1.0
     assert (tmp_path / "out/rule.txt").read_text() == (
         "Predict income = high exactly where: sex = Male and age >= 50\n"
     )
@@ -272,13 +273,13 @@ def test_a_second_start_after_the_choice_pays_nothing(tmp_path: Path, monkeypatc
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(learning.Learned, "write", dies)
+        patch.setattr(Rule, "write", dies)
         with pytest.raises(Killed):
             learning.run(request(tmp_path), Task("income = high"), tmp_path / "out")
     with pytest.raises(OutputError, match="another plan"):
         learning.run(request(tmp_path), Task("income = low"), tmp_path / "out")
     learned = learning.run(request(tmp_path), Task("income = high"), tmp_path / "out")
-    assert learned.rule == "sex = Male and age >= 50"
+    assert learned.words == "sex = Male and age >= 50"
     assert account(tmp_path).held().epsilon == 1
     assert len(account(tmp_path).runs()) == 1
 
@@ -319,5 +320,5 @@ def test_a_folder_of_synthetic_data_is_left_alone(tmp_path: Path) -> None:
     eq.release(people(), epsilon=1.0, workload="1-way", method="mwem", options={"num_rounds": 1}).write(
         tmp_path / "out"
     )
-    with pytest.raises(OutputError, match="synthetic data"):
+    with pytest.raises(OutputError, match="holds a release"):
         learning.run(request(tmp_path), Task("income = high"), tmp_path / "out", overwrite=True)
