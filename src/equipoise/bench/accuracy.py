@@ -11,12 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import resource
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,70 +19,9 @@ from typing import Any
 import numpy as np
 
 from equipoise.bench.figures import FIGURES, ORDERINGS, Figure
-from equipoise.data.table import Table, read
-from equipoise.evaluation import evaluate
-from equipoise.pipeline import Request, release
-from equipoise.queries.build import columns_of
-from equipoise.queries.workload import Workload
+from equipoise.bench.runs import Run, read_runs, run_apart
 
-__all__ = ["main", "measure"]
-
-Run = dict[str, Any]
-
-
-def measure(figure: Figure, data: Path) -> Run:
-    """One run: errors of the model and of as many sampled rows as the table has, seconds, memory."""
-    workload = data / "workloads" / f"{figure.table}.json"
-    table = _table(data, json.loads(workload.read_text())["table"], workload)
-    public = None if figure.public is None else _table(data, figure.public, workload)
-    began, cpu_began = time.perf_counter(), time.process_time()
-    request = Request(
-        table,
-        epsilon=figure.epsilon,
-        workload=workload,
-        method=figure.method,
-        options=dict(figure.options),
-        public=public,
-    )
-    made = release(request)
-    rows = made.codes()
-    wall, cpu = time.perf_counter() - began, time.process_time() - cpu_began
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    found = evaluate(made, table, rows=rows)
-    run: Run = {"label": figure.label, "wall": wall, "cpu": cpu, "memory": peak}
-    run |= {"model max": found.model.max, "model mean": found.model.mean, "model tv": found.model.total_variation}
-    run |= {"rows max": found.rows.max, "rows mean": found.rows.mean, "rows tv": found.rows.total_variation}
-    if figure.method == "hdmm":
-        counts = made.unbiased()
-        assert counts is not None
-        stated = counts["stddev"].to_numpy() / made.num_rows
-        off = counts["count"].to_numpy() / made.num_rows - found.truth
-        run |= {"rmse": float(np.sqrt(np.mean(off**2))), "predicted rmse": float(np.sqrt(np.mean(stated**2)))}
-        assert isinstance(made.workload, Workload)
-        run |= {"separate rmse": _separate_rmse(made.workload, float(made.statement["guarantee"]["rho"]), table)}
-    return run
-
-
-def _table(data: Path, name: str, workload: Path) -> Table:
-    table = read(data / f"{name}.parquet", schema=data / f"{name}.domain.json")
-    columns = columns_of(workload)
-    return table if columns is None else table.select(columns)
-
-
-def _separate_rmse(workload: Workload, rho: float, table: Table) -> float:
-    """Error when every marginal is measured by itself, with an equal share: each costs 1/stddev^2."""
-    return float(np.sqrt(len(workload.groups) / rho) / table.num_rows)
-
-
-def run_apart(figure: Figure, data: Path, *, compiled: bool) -> Run:
-    """One run in a process of its own; without `compiled`, nothing compiled earlier is found."""
-    with tempfile.TemporaryDirectory() as empty:
-        environment = dict(os.environ) if compiled else os.environ | {"NUMBA_CACHE_DIR": empty}
-        command = [sys.executable, "-m", "equipoise.bench.accuracy", "--data", str(data), "--one", figure.label]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        return {"label": figure.label, "failed": (done.stderr.strip().splitlines() or ["no message"])[-1]}
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+__all__ = ["averaged", "main", "markdown"]
 
 
 def averaged(figure: Figure, runs: Sequence[Run]) -> dict[str, Any]:
@@ -143,10 +77,6 @@ def _cell(value: object) -> str:
     return "" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _load(kept: Path) -> list[Run]:
-    return [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Measure what is missing, write `accuracy.md`; exit code 1 when a figure is not met."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -154,24 +84,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path("bench-out"))
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", default="", help="only rows whose label contains this text")
-    parser.add_argument("--one", default="", help="one run of the row with this label, printed as JSON")
     chosen = parser.parse_args(arguments)
     if not chosen.data.is_dir():
         sys.stdout.write(f"accuracy: the yardstick tables are not at {chosen.data}; skipped\n")
         return 0
-    if chosen.one:
-        figure = next(figure for figure in FIGURES if figure.label == chosen.one)
-        sys.stdout.write(json.dumps(measure(figure, chosen.data)) + "\n")
-        return 0
     chosen.out.mkdir(parents=True, exist_ok=True)
     kept = chosen.out / "accuracy.jsonl"
     for figure in (figure for figure in FIGURES if chosen.only in figure.label):
-        for number in range(sum(run["label"] == figure.label for run in _load(kept)), chosen.runs):
+        for number in range(sum(run["label"] == figure.label for run in read_runs(kept)), chosen.runs):
             sys.stderr.write(f"{figure.label}: run {number + 1} of {chosen.runs}\n")
             run = run_apart(figure, chosen.data, compiled=number > 0)
             with kept.open("a") as log:
                 log.write(json.dumps(run) + "\n")
-    runs = _load(kept)
+    runs = read_runs(kept)
     labels = {run["label"] for run in runs}
     rows = [averaged(f, [run for run in runs if run["label"] == f.label]) for f in FIGURES if f.label in labels]
     text = markdown(rows)

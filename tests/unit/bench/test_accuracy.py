@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from equipoise.bench import accuracy
+from equipoise.bench import accuracy, runs
 from equipoise.bench.figures import FIGURES, ORDERINGS, Figure
 
 
@@ -25,7 +25,7 @@ def data(tmp_path):
 
 
 def test_a_run_has_errors_of_rows_and_model_and_hdmm_its_prediction(data):
-    run = accuracy.measure(Figure("toy", "hdmm", 5.0), data)
+    run = runs.measure(Figure("toy", "hdmm", 5.0), data)
     assert 0 < run["model mean"] <= run["model max"] < 0.5
     assert run["predicted rmse"] <= run["separate rmse"] * (1 + 1e-9)
     # 14 answers, each normal: the root mean square is within a factor 4 of its prediction but for 1e-9 of the runs.
