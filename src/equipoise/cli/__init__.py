@@ -11,7 +11,21 @@ from typing import Annotated, Any
 
 import typer
 
-from equipoise.cli import answer, evaluate, learn, ledger, methods, plan, predict, release, sample, schema, tune
+from equipoise.cli import (
+    answer,
+    bench,
+    cite,
+    evaluate,
+    learn,
+    ledger,
+    methods,
+    plan,
+    predict,
+    release,
+    sample,
+    schema,
+    tune,
+)
 from equipoise.cli.group import Commands
 
 __all__ = ["app", "main"]
@@ -51,6 +65,8 @@ _add(sample.sample, sample.EXAMPLES)
 _add(evaluate.evaluate, evaluate.EXAMPLES)
 _add(ledger.ledger, ledger.EXAMPLES)
 _add(methods.methods, methods.EXAMPLES)
+_add(cite.cite, cite.EXAMPLES)
+app.add_typer(bench.app, name="bench", epilog="\n\n".join(f"$ {line}" for line in bench.EXAMPLES))
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,59 @@
+"""An experiment as one self-contained page: plots, figures, which claims of the paper hold, how long it took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from equipoise.bench.experiment import Experiment, Panel
+from equipoise.bench.plot import NUM_COLOURS, STYLE, draw, mark
+from equipoise.bench.runs import Run
+from equipoise.bench.summary import failures, points, verdicts
+from equipoise.report.page import render
+from equipoise.report.references import entries
+
+__all__ = ["build"]
+
+NAMES = {"max": "largest", "mean": "mean", "rmse": "root mean square", "tv": "total variation"}
+
+
+def build(experiment: Experiment, runs: Sequence[Run]) -> str:
+    """The page of an experiment's runs, complete or not."""
+    drawn = list(dict.fromkeys(line.name for panel in experiment.panels for line in panel.lines))
+    # A line has the same colour in every panel.
+    colours = {name: number % NUM_COLOURS for number, name in enumerate(drawn)}
+    legend = [
+        (mark(colours[line.name], dashed=not line.is_private), line.name, line.label)
+        for line in {line.name: line for panel in experiment.panels for line in panel.lines}.values()
+    ]
+    return render(
+        "experiment.html",
+        statement={"versions": {"equipoise": version("equipoise")}},
+        experiment=experiment,
+        style=STYLE,
+        legend=legend,
+        panels=[_panel(experiment, panel, runs, colours) for panel in experiment.panels],
+        verdicts=verdicts(experiment, runs),
+        failures=failures(runs),
+        num_runs=len(runs),
+        cpu=sum(run.get("cpu", 0.0) for run in runs),
+        reference=entries([experiment.paper])[0] if experiment.paper else "",
+    )
+
+
+def _panel(experiment: Experiment, panel: Panel, runs: Sequence[Run], colours: dict[str, int]) -> dict[str, Any]:
+    plots = []
+    for error in experiment.errors:
+        lines = [
+            (line.name, colours[line.name], not line.is_private, points(experiment, panel, line, runs, error))
+            for line in panel.lines
+        ]
+        plots.append(draw(lines, error=NAMES[error], title=f"{panel.title}: {NAMES[error]} error against epsilon"))
+    rows = []
+    for line in panel.lines:
+        found = {error: points(experiment, panel, line, runs, error) for error in experiment.errors}
+        for position, point in enumerate(found[experiment.errors[0]]):
+            errors = [found[error][position] for error in experiment.errors]
+            rows.append({"line": line, "point": point, "errors": errors})
+    return {"panel": panel, "plots": plots, "rows": rows}

@@ -1,0 +1,113 @@
+"""`equipoise bench`: the papers' experiments on public tables. Not private: they compare with the truth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from equipoise.cli.console import Json, Quiet, Speaker, table_of
+
+__all__ = ["EXAMPLES", "app"]
+
+EXAMPLES = ("equipoise bench list", "equipoise bench run s001-fig1 --quick --data tables/")
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="The papers' experiments on public tables, declared, resumable, with a page each. NOT PRIVATE: it compares"
+    " with the truth.",
+)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="An experiment; `equipoise bench list` shows them.")]
+Out = Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="Where results are kept, a folder each.")]
+
+
+@app.command("list")
+def list_experiments(json: Json = False, quiet: Quiet = False) -> None:
+    """List the experiments."""
+    from equipoise.bench.experiment import load, names
+
+    found = [load(name) for name in names()]
+    body = [{"name": each.name, "title": each.title, "paper": each.paper, "figure": each.figure} for each in found]
+    rows = [
+        (
+            each.name,
+            each.title,
+            each.paper or "",
+            each.figure,
+            f"{sum(map(len, each.figures().values())) * each.runs:,}",
+            f"{sum(map(len, each.figures(quick=True).values())) * each.quick.runs:,}",
+        )
+        for each in found
+    ]
+    table = table_of(("name", "what", "paper", "figure", "runs", "quick"), rows, right=(4, 5))
+    Speaker(json=json, quiet=quiet).result({"experiments": body}, [table])
+
+
+@app.command("run")
+def run_experiment(
+    name: Name,
+    data: Annotated[Path, typer.Option("--data", metavar="FOLDER", help="The folder of tables and workloads.")] = Path(
+        "../shared/data"
+    ),
+    output: Out = Path("bench-out"),
+    fast: Annotated[bool, typer.Option("--quick", help="Fewer budgets and repetitions: minutes.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, help="Accuracy runs at a time. Default: one a core.")
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run what is missing of an experiment, and write its page.
+
+    Repeat the command after an interruption: what was run is kept.
+    """
+    from equipoise.bench.experiment import load
+    from equipoise.bench.runner import run
+
+    speaker = Speaker(json=json, quiet=quiet)
+    experiment = load(name)
+    folder = output / name
+    with speaker.steps("running") as progress:
+        run(experiment, data=data, out=folder, quick=fast, jobs=jobs, progress=progress, told=speaker.note)
+    _show(name, output, speaker)
+
+
+@app.command("show")
+def show_experiment(name: Name, output: Out = Path("bench-out"), json: Json = False, quiet: Quiet = False) -> None:
+    """Write an experiment's page anew from what was run, and print the claims of its paper."""
+    _show(name, output, Speaker(json=json, quiet=quiet))
+
+
+def _show(name: str, output: Path, speaker: Speaker) -> None:
+    from equipoise.bench.experiment import load
+    from equipoise.bench.experiment_page import build
+    from equipoise.bench.runs import read_runs
+    from equipoise.bench.summary import failures, verdicts
+    from equipoise.errors import OutputError
+
+    experiment, folder = load(name), output / name
+    runs = read_runs(folder / "runs.jsonl")
+    if not runs:
+        raise OutputError(f"{folder} has no runs; make some with `equipoise bench run {name}`")
+    page = folder / "index.html"
+    page.write_text(build(experiment, runs), encoding="utf-8")
+    judged = verdicts(experiment, runs)
+    body = {
+        "page": str(page),
+        "runs": len(runs),
+        "failed": len(failures(runs)),
+        "claims": [
+            {"panel": each.claim.panel, "says": each.claim.says, "here": each.words, "holds": not each.broken}
+            for each in judged
+        ],
+    }
+    rows = [(each.claim.panel, each.claim.says, each.words) for each in judged]
+    speaker.result(
+        body,
+        [
+            f"{len(runs)} runs, {len(failures(runs))} of them failed; the page is {page}",
+            table_of(("table", "the paper's claim", "here"), rows),
+        ],
+    )

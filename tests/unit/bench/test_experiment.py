@@ -1,0 +1,170 @@
+"""Declared experiments: files are valid, what is missing is run once, points and claims say what the runs say."""
+
+import json
+import re
+
+import pyarrow.parquet as pq
+import pytest
+
+from equipoise.algorithms import create
+from equipoise.bench import runner
+from equipoise.bench.experiment import load, names, parse
+from equipoise.bench.experiment_page import build
+from equipoise.bench.public import PUBLIC_TABLES
+from equipoise.bench.summary import failures, points, verdicts
+from equipoise.errors import DataError, SettingError
+from equipoise.report.references import bibliography
+
+TOY = """
+name = "toy"
+title = "A toy"
+paper = "liu2021iterative"
+errors = ["max", "mean"]
+runs = 2
+epsilons = [0.5, 1.0]
+quick = { runs = 1, epsilons = [1.0] }
+
+[[panel]]
+title = "Toys"
+table = "toy"
+
+[[panel.line]]
+name = "one"
+method = "pep"
+
+[[panel.line]]
+name = "best"
+method = "mwem"
+grid = { num_rounds = [1, 2] }
+quick = false
+
+[[claim]]
+panel = "Toys"
+better = "one"
+worse = "best"
+says = "one beats the best"
+"""
+
+
+def made(figure, data, *, one_core):
+    """A run whose errors are known: mwem is better with one round than with two, pep in between."""
+    rounds = dict(figure.options).get("num_rounds")
+    largest = {None: 0.2, 1: 0.1, 2: 0.3}[rounds] / figure.epsilon
+    run = {"label": figure.label, "wall": 1.0, "cpu": 2.0, "memory": 0.5}
+    return run | {"rows max": largest, "rows mean": largest / 10, "one core": one_core}
+
+
+@pytest.fixture
+def data(tmp_path):
+    (tmp_path / "data" / "workloads").mkdir(parents=True)
+    (tmp_path / "data" / "workloads" / "toy.json").write_text("{}")
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_shipped_experiment_is_valid(name):
+    experiment = load(name)
+    assert experiment.name == name
+    assert experiment.paper is None or experiment.paper in bibliography()
+    for panel in experiment.panels:
+        assert experiment.epsilons_of(panel)
+        for line in panel.lines:
+            for options in line.combinations():
+                create(line.method, options)  # refuses what it does not know
+            assert line.public is None or line.public in PUBLIC_TABLES or re.fullmatch(r"\w+_public", line.public)
+    assert experiment.figures(quick=True)
+
+
+def test_a_grid_has_a_figure_for_each_point_and_the_label_says_so():
+    experiment = parse(TOY)
+    figures = experiment.figures()
+    assert [len(each) for each in figures.values()] == [2, 4]
+    one, best = experiment.panels[0].lines
+    assert (one.label, best.label) == ("private", "NON-PRIVATE grid search")
+    assert list(experiment.figures(quick=True)) == ["Toys / one"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("title =", "titel =", "title"),
+        ('worse = "best"', 'worse = "worst"', "does not have"),
+        ('name = "best"', 'name = "one"', "same panel and name"),
+        ("runs = 2", "runs = [", "not TOML"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_what_is_wrong(old, new, told):
+    with pytest.raises(SettingError, match=told):
+        parse(TOY.replace(old, new))
+
+
+def test_what_was_run_is_not_run_again_and_all_first_runs_come_first(data, tmp_path):
+    experiment, out = parse(TOY), tmp_path / "out"
+    runner.run(experiment, data=data, out=out, quick=True, run_one=made)
+    assert len((out / "runs.jsonl").read_text().splitlines()) == 1
+    todo = runner.missing(experiment, runner.read_runs(out / "runs.jsonl"), quick=False)
+    assert len(todo) == 6 * 2 - 1
+    assert len({figure.label for figure in todo[:5]}) == 5
+    with (out / "runs.jsonl").open("a") as log:
+        log.write('{"label": "cut sh')  # a kill in the middle of a line
+        log.write("\n")
+    runs = runner.run(experiment, data=data, out=out, run_one=made)
+    assert len(runs) == 12
+    assert all(run["one core"] for run in runs)
+    assert pq.read_table(out / "runs.parquet").num_rows == 12
+    assert runner.missing(experiment, runs, quick=False) == []
+
+
+def test_timing_runs_are_alone_on_the_machine(data, tmp_path):
+    experiment = parse(TOY.replace('title = "A toy"', 'title = "A toy"\nkind = "timing"'))
+    assert not any(run["one core"] for run in runner.run(experiment, data=data, out=tmp_path / "out", run_one=made))
+
+
+def test_a_folder_without_the_table_is_refused_before_anything_runs(tmp_path):
+    with pytest.raises(DataError, match="toy"):
+        runner.run(parse(TOY), data=tmp_path, out=tmp_path / "out", run_one=made)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_grid_shows_its_best_and_claims_are_judged_at_every_epsilon(data, tmp_path):
+    experiment = parse(TOY)
+    runs = runner.run(experiment, data=data, out=tmp_path / "out", run_one=made)
+    panel = experiment.panels[0]
+    found = points(experiment, panel, panel.lines[1], runs, "mean")
+    assert [(point.epsilon, point.mean, point.chosen) for point in found] == [
+        (0.5, pytest.approx(0.02), "num_rounds 1"),
+        (1.0, pytest.approx(0.01), "num_rounds 1"),
+    ]
+    (verdict,) = verdicts(experiment, runs)
+    assert len(verdict.broken) == 2
+    assert "does NOT hold" in verdict.words
+    (turned,) = verdicts(parse(TOY.replace('better = "one"\nworse = "best"', 'better = "best"\nworse = "one"')), runs)
+    assert turned.words == "holds at every epsilon run"
+    assert verdicts(experiment, [])[0].words == "not run"
+
+
+def test_the_page_is_one_file_that_says_what_is_not_private_and_what_failed(data, tmp_path):
+    experiment = parse(TOY)
+    runs = runner.run(experiment, data=data, out=tmp_path / "out", run_one=made)
+    runs.append({"label": "toy gem 1", "failed": "MemoryError: <none> left"})
+    page = build(experiment, runs)
+    assert "NON-PRIVATE grid search" in page
+    assert "MemoryError: &lt;none&gt; left" in page
+    assert failures(runs) == [("toy gem 1", "MemoryError: <none> left")]
+    assert page.count("<polyline") == 4
+    assert not re.search(r"(src|href)=|url\(|@import", page)
+
+
+def test_a_page_of_nothing_says_so():
+    assert "not run yet" in build(parse(TOY), [])
+
+
+def test_a_run_that_crashes_is_a_row(tmp_path):
+    from equipoise.bench.figures import Figure
+    from equipoise.bench.runs import run_apart
+
+    (tmp_path / "workloads").mkdir()
+    (tmp_path / "workloads" / "toy.json").write_text(json.dumps({"table": "absent", "marginals": [["a"]]}))
+    found = run_apart(Figure("toy", "pep", 1.0), tmp_path)
+    assert found["label"] == "toy pep 1"
+    assert "absent" in found["failed"]
