@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+from equipoise.data.manifest import STATEMENT
 from equipoise.data.write import write_bytes
 from equipoise.errors import OutputError
-from equipoise.releases import STATEMENT, is_complete
+from equipoise.releases import is_complete
 
 if sys.platform == "win32":
     import msvcrt

@@ -26,6 +26,7 @@ from equipoise.data import distributions
 from equipoise.data.conditioning import condition
 from equipoise.data.distributions import WeightedRows
 from equipoise.data.encoding import decode
+from equipoise.data.manifest import STATEMENT, write_statement
 from equipoise.data.rules import Rules
 from equipoise.data.schema import Schema
 from equipoise.data.write import write_bytes, write_csv, write_items, write_libsvm, write_parquet
@@ -40,8 +41,6 @@ from equipoise.report import build as build_report
 from equipoise.report.subject import Subject
 
 __all__ = ["Answer", "Release", "is_complete", "load"]
-
-STATEMENT = "statement.json"
 
 MOST_LIBSVM = 10**7
 """Items in all synthetic rows up to which a table of items is written as libsvm too; beyond it, only as Parquet."""
@@ -179,27 +178,36 @@ class Release:
             raise OutputError(f"cannot make the folder {target}: {error.strerror}") from error
         rows = self.codes(num_rows, progress=progress)
         (target / STATEMENT).unlink(missing_ok=True)  # of an earlier release, which is replaced from here on
-        self._write_rows(rows, target)
+        names = self._write_rows(rows, target)
         write_parquet(self._move_table(), target / "moves.parquet")
         if (counts := self.unbiased()) is not None:
             write_parquet(counts, target / "unbiased.parquet")
-        write_bytes(self._model_bytes(), target / "model.npz")
-        write_bytes(self.schema.to_json().encode(), target / "schema.json")
-        write_bytes(_json(self.workload.to_json()), target / "workload.json")
-        write_bytes(_json(self.asked.to_json()), target / "asked.json")
-        write_bytes(build_report(self.subject(rows)).encode(), target / "report.html")
-        write_bytes(_json(self.statement | {"seed": self.seed, "synthetic_rows": rows.shape[1]}), target / STATEMENT)
+            names.append("unbiased.parquet")
+        contents = {
+            "model.npz": self._model_bytes(),
+            "schema.json": self.schema.to_json().encode(),
+            "workload.json": _json(self.workload.to_json()),
+            "asked.json": _json(self.asked.to_json()),
+            "report.html": build_report(self.subject(rows)).encode(),
+        }
+        for name, content in contents.items():
+            write_bytes(content, target / name)
+        stated = self.statement | {"seed": self.seed, "synthetic_rows": rows.shape[1]}
+        write_statement(stated, target, [*names, "moves.parquet", *contents])
         return target
 
-    def _write_rows(self, rows: Codes, target: Path) -> None:
+    def _write_rows(self, rows: Codes, target: Path) -> list[str]:
+        """Write the synthetic rows; returns the files' names."""
         table, items = self._decode(rows), self.schema.items
         if items is None:
             write_parquet(table, target / "synthetic.parquet")
             write_csv(table, target / "synthetic.csv")
-            return
+            return ["synthetic.parquet", "synthetic.csv"]
         write_items(table, target / "synthetic.parquet")
-        if np.count_nonzero(rows) <= MOST_LIBSVM:
-            write_libsvm(rows, target / "synthetic.libsvm", first=items.first if items.listed is None else 1)
+        if np.count_nonzero(rows) > MOST_LIBSVM:
+            return ["synthetic.parquet"]
+        write_libsvm(rows, target / "synthetic.libsvm", first=items.first if items.listed is None else 1)
+        return ["synthetic.parquet", "synthetic.libsvm"]
 
     def subject(self, rows: Codes) -> Subject:
         """What a report of the release is about, with these synthetic rows."""

@@ -25,6 +25,7 @@ from equipoise.cli import (
     sample,
     schema,
     tune,
+    verify,
 )
 from equipoise.cli.group import Commands
 
@@ -63,6 +64,7 @@ _add(predict.predict, predict.EXAMPLES)
 _add(answer.answer, answer.EXAMPLES)
 _add(sample.sample, sample.EXAMPLES)
 _add(evaluate.evaluate, evaluate.EXAMPLES)
+_add(verify.verify, verify.EXAMPLES)
 _add(ledger.ledger, ledger.EXAMPLES)
 _add(methods.methods, methods.EXAMPLES)
 _add(cite.cite, cite.EXAMPLES)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from equipoise.core import Codes, IntArray, Progress, silent
 from equipoise.data.conditions import Conditions, describe_conditions, parse_conditions
+from equipoise.data.manifest import STATEMENT, write_statement
 from equipoise.data.schema import Schema
 from equipoise.data.table import Table, read
 from equipoise.data.write import write_bytes
@@ -28,7 +29,6 @@ from equipoise.learning.literals import Literals
 from equipoise.learning.plan import CLASSES
 from equipoise.oracles.classes.conjunctions import Conjunctions
 from equipoise.oracles.classes.query_class import QueryClass
-from equipoise.releases import STATEMENT
 
 __all__ = ["Rule", "is_rule", "labels_of", "literals_for", "load_rule"]
 
@@ -123,7 +123,7 @@ class Rule:
         }
         write_bytes(_json(body), folder / FILE)
         write_bytes(self.schema.to_json().encode(), folder / "schema.json")
-        write_bytes(_json(self.statement), folder / STATEMENT)
+        write_statement(self.statement, folder, ["rule.txt", FILE, "schema.json"])
 
 
 def literals_for(schema: Schema, target: Conditions) -> Literals:

@@ -1,0 +1,1 @@
+"""Checking a release without trusting the code that made it: an accountant of its own, hashes, a published schema."""
