@@ -88,6 +88,21 @@ def describe_event(event: Event) -> str:
                 f"private choice of 1 query on random blocks, epsilon {float(62 * epsilon):.4g},"
                 f" delta {float(11 * delta):.3g}"
             )
+        case events.AboveThreshold(threshold_epsilon, tests_epsilon, max_positives):
+            return (
+                f"tests against one noisy threshold until {max_positives} are positive, epsilon"
+                f" {float(threshold_epsilon + tests_epsilon):.4g}"
+            )
+        case events.CappedHedge(rate, num_rounds, draws, _):
+            what = "query" if draws == 1 else "analyst and query"
+            return f"private draw of one {what} in each of {num_rounds} rounds, rate {float(rate):.4g}"
+        case events.NoisyStop(epsilon, _):
+            return f"noise on when the mechanism moves on or stops, epsilon {float(epsilon):.4g}"
+        case events.AnalystGame(num_rounds, distance, rate, _):
+            return (
+                f"{num_rounds} records from a game that one analyst's part changes by {float(distance):.3g} a round,"
+                f" rate {float(rate):.4g}"
+            )
         case events.Tuned(budget, pure, law, stop):
             currency = "epsilon" if pure else "rho"
             return (

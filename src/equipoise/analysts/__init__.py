@@ -18,7 +18,8 @@ and where the paper it follows (hsu2013differential) is mistaken, is in docs/s00
 """
 
 from equipoise.analysts.answer import Answer, Source
+from equipoise.analysts.plan import SessionPlan
 from equipoise.analysts.rounds import Round, answer_round
-from equipoise.analysts.session import AnalystUse, Session, SessionPlan, Status
+from equipoise.analysts.session import AnalystUse, Session, Status
 
 __all__ = ["AnalystUse", "Answer", "Round", "Session", "SessionPlan", "Source", "Status", "answer_round"]

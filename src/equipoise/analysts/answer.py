@@ -18,7 +18,7 @@ class Answer:
     """An answer to one query; for the analyst who asked, and nobody else.
 
     Attributes:
-        text: The query, in its normal form.
+        text: The query, in the words it was asked in.
         share: Estimated share of the records.
         count: The same times the number of records.
         half_width: The truth is within this of the share, for all answers of the session or round at once with

@@ -1,46 +1,52 @@
-"""A session: a steward opens it on a table, analysts ask, one query after the other, for as long as it lasts."""
+"""A session: a steward opens it on a table, analysts ask, one query after the other, for as long as it lasts.
+
+What is durable, and why that is enough. A test that finds the hypothesis near (most tests, once it has learnt)
+changes nothing and is paid for already: conditional release (P9) allows any number of them. So such an answer is not
+written down unless it has a key. What is written, before anybody sees it, in one transaction: a paid answer with its
+count against the paid ones, its update, and, when an epoch ends, the next hypothesis and quota. Queries are counted
+in memory, from blocks that are set aside in the ledger first; a crash loses the rest of a block to the analyst, so
+never more queries are answered than the half-widths allow for. A process that does not know yet that another one
+changed the hypothesis tests against the older one: as private, and as right within its half-width.
+"""
 
 from __future__ import annotations
 
+import json
+import math
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
+from equipoise.analysts.allowances import Allowances
 from equipoise.analysts.answer import Answer
+from equipoise.analysts.asking import Asked, Parsed, canonical, parse_all
+from equipoise.analysts.choice import plan_session
+from equipoise.analysts.hypotheses import memory_bytes
+from equipoise.analysts.opening import accounts_of, checked_id, checked_name, read_and_open, statement_of
+from equipoise.analysts.plan import Mode, SessionPlan
+from equipoise.analysts.responders import Label, NoiseEach, Responder, Tested, draw_quota
+from equipoise.analysts.terms import Terms, terms_of
 from equipoise.core import Distribution
 from equipoise.data.table import Table
+from equipoise.errors import BudgetError, CapacityError, SettingError
 from equipoise.pipeline import DEFAULT_MEMORY
+from equipoise.privacy.analyst_book import Page, SessionBook, State
 from equipoise.queries.query import Query
+from equipoise.queries.text import describe
+from equipoise.query_players.asked import AskedQueries
 
-__all__ = ["AnalystUse", "Mode", "Session", "SessionPlan", "Status"]
+__all__ = ["AnalystUse", "Session", "Status"]
 
-Mode: TypeAlias = Literal["online", "pmw", "noise"]
+REFRESH_SECONDS = 0.1
+"""How long a process may go on with a hypothesis that another one has replaced."""
 
-
-@dataclass(frozen=True)
-class SessionPlan:
-    """What a session will do and cost: from public facts alone.
-
-    Attributes:
-        asked: The mode that was asked for.
-        mode: The mode it has: "noise" where the one asked for cannot do better than noise on every answer.
-        reason: Why, in a sentence, when the two differ; else empty.
-        half_width: Of an answer from the hypothesis (online, pmw), or of every answer (noise).
-        paid_half_width: Of an answer with noise of its own.
-        max_paid: Answers with noise of their own that the session has paid for.
-        parameters: All of the mechanism's, by name: numbers and exact fractions as text.
-        protects_analysts: Whether analysts' queries are private too; not in mode "pmw".
-    """
-
-    asked: Mode
-    mode: Mode
-    reason: str
-    half_width: float
-    paid_half_width: float
-    max_paid: int
-    parameters: Mapping[str, Any]
-    protects_analysts: bool
+PROTECTS = (
+    "one query of one analyst, from all other analysts together, whatever they share; for queries that do not depend on"
+    " answers"
+)
 
 
 @dataclass(frozen=True)
@@ -77,11 +83,33 @@ class Session:
     """Answers analysts' queries one at a time, from a shared hypothesis while it is right, with noise when it is not.
 
     Safe for threads, and for several processes that open the same `run` of one ledger.
+
+    Attributes:
+        run: The session's id in the ledger: open it with this id again to go on after a stop or a crash.
+        plan: What it does and costs.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> import equipoise as eq
+        >>> from equipoise.data.listed import Boolean
+        >>> schema = eq.Schema("pets", (Boolean(name="cat"), Boolean(name="dog")))
+        >>> pets = eq.read(pa.table({"cat": [True, False] * 500, "dog": [True] * 1000}), schema=schema)
+        >>> session = eq.analysts.Session.open(
+        ...     pets, mode="noise", epsilon=1.0, analyst_epsilon=1.0, num_analysts=2, queries_each=5
+        ... )
+        >>> answer = session.ask("ada", "cat = true")
+        >>> answer.source, answer.left, abs(answer.share - 0.5) <= answer.half_width
+        ('paid', 4, True)
     """
 
-    run: str
-    """The session's id in the ledger: open it with this id again to go on after a stop or a crash."""
-    plan: SessionPlan
+    def __init__(self, table: Table, terms: Terms, plan: SessionPlan, book: SessionBook, responder: Responder) -> None:
+        self.run, self.plan = book.run.key, plan
+        self._table, self._terms, self._book, self._responder = table, terms, book, responder
+        self._lock = threading.RLock()
+        self._seen = -math.inf
+        self._allowances = Allowances(
+            book, limit=terms.queries_each, num_places=terms.num_analysts, exact=plan.mode == "noise"
+        )
 
     @classmethod
     def open(
@@ -121,9 +149,47 @@ class Session:
 
         Raises:
             BudgetError: a ledger does not cover it; nothing was spent.
-            SettingError: a number is out of range, or the id is of a session with other settings.
+            SettingError: a number is out of range.
+            LedgerError: the id is of a session with other settings, or of one that was closed.
+            CapacityError: the domain is too large for a hypothesis.
         """
-        raise NotImplementedError
+        terms = terms_of(
+            table,
+            epsilon=epsilon,
+            delta=delta,
+            analyst_epsilon=analyst_epsilon,
+            analyst_delta=analyst_delta,
+            num_analysts=num_analysts,
+            queries_each=queries_each,
+            accept_inferred=accept_inferred,
+            analyst_total=analyst_total,
+        )
+        plan = plan_session(terms, mode)
+        domain, rules = table.schema.domain, table.schema.rules
+        if plan.mode != "noise" and memory_bytes(domain.num_cells) > memory_limit:
+            raise CapacityError(
+                f"a hypothesis over {domain.num_cells:,} cells does not fit the memory limit; name fewer columns,"
+                " declare fewer bins, or use mode 'noise', which has no hypothesis"
+            )
+        accounts = accounts_of(table, ledger=ledger, analyst_total=analyst_total, run=run)
+        book, rows = read_and_open(
+            table,
+            terms,
+            accounts,
+            run=checked_id(run),
+            plan=plan.to_json(),
+            reserve=plan.reserve,
+            events=plan.events,
+            analyst_events=plan.analyst_events,
+            first=State(0, 0, draw_quota(plan) if plan.mode == "online" else 0, False),
+        )
+        player, shape = AskedQueries(rows), domain.sizes
+        responder: Responder = (
+            NoiseEach(book, plan, player, shape)
+            if plan.mode == "noise"
+            else Tested(book, plan, player, num_rows=terms.num_rows, shape=shape, rules=rules)
+        )
+        return cls(table, terms, plan, book, responder)
 
     def ask(self, analyst: str, query: str | Query, *, key: str | None = None) -> Answer:
         """Answer one query.
@@ -140,33 +206,100 @@ class Session:
             QueryError: the text does not parse or does not fit the schema; nothing was counted.
             SettingError: the key was used for another query.
         """
-        raise NotImplementedError
+        return self.ask_many(analyst, [query], key=key)[0]
 
-    def ask_many(
-        self, analyst: str, queries: Sequence[str | Query | Sequence[str]], *, key: str | None = None
-    ) -> list[Answer]:
+    def ask_many(self, analyst: str, queries: Sequence[Asked], *, key: str | None = None) -> list[Answer]:
         """Answer several queries; a list of column names stands for all cells of their marginal, in order.
 
-        With a key, all of it is one request: repeated, it gives the same list.
+        With a key, all of it is one request: repeated, it gives the same list. Without one, an error on the way leaves
+        the answers before it paid for and lost.
         """
-        raise NotImplementedError
+        checked_name("an analyst's name", analyst)
+        parsed = parse_all(queries, self._table.schema, limit=self._terms.queries_each)
+        with self._lock:
+            try:
+                self._refresh()
+                if key is not None:
+                    return self._keyed(analyst, parsed, checked_name("a key", key))
+                if self.plan.mode == "noise":  # every answer is written down anyway
+                    with self._book.page() as page:
+                        return self._on(page, analyst, parsed, "")
+                numbers, left = self._allowances.take(analyst, len(parsed))
+                return [
+                    self._answer(analyst, (analyst, "number", number), each, left + len(parsed) - 1 - i, None)
+                    for i, (number, each) in enumerate(zip(numbers, parsed, strict=True))
+                ]
+            except (BudgetError, SettingError):
+                raise
+            except BaseException:  # a page may have been undone after the hypothesis changed in memory
+                self._responder.forget()
+                self._seen = -math.inf
+                raise
+
+    def _keyed(self, analyst: str, parsed: Sequence[Parsed], key: str) -> list[Answer]:
+        asked = "; ".join(canonical(each.query) for each in parsed)
+        kept = self._book.kept(analyst, key)
+        if kept is None:
+            with self._book.page() as page:
+                kept = page.kept(analyst, key)
+                if kept is None:
+                    body = json.dumps([answer.to_json() for answer in self._on(page, analyst, parsed, key)])
+                    page.keep(analyst, key, asked, body)
+                    kept = asked, body
+            self._seen = -math.inf
+        if kept[0] != asked:
+            raise SettingError("this key was used for another query; a new query needs a new key")
+        return [Answer.from_json(body) for body in json.loads(kept[1])]
+
+    def _on(self, page: Page, analyst: str, parsed: Sequence[Parsed], key: str) -> list[Answer]:
+        """Answers that are counted, and where they are not free paid for, on one page."""
+        left = self._allowances.take_on(page, analyst, len(parsed)) + len(parsed)
+        return [
+            self._answer(analyst, (analyst, "key", key, i), each, left - 1 - i, page) for i, each in enumerate(parsed)
+        ]
+
+    def _answer(self, analyst: str, label: Label, asked: Parsed, left: int, page: Page | None) -> Answer:
+        query = asked.query
+        outcome = self._responder.answer(analyst, (*label, canonical(query)), query, page)
+        if outcome.source == "paid" and page is None:
+            self._responder.refresh()
+        num_rows = self._terms.num_rows
+        share = min(1.0, max(0.0, outcome.value / num_rows))
+        text = asked.text or describe(query, self._table.schema)
+        return Answer(text, share, share * num_rows, outcome.half_width, outcome.source, outcome.spent, left)
+
+    def _refresh(self) -> None:
+        """See now and then what other processes have done; in between, this one's own changes are all there are."""
+        now = time.monotonic()
+        if now - self._seen > REFRESH_SECONDS:
+            self._responder.refresh()
+            self._seen = now
 
     def left(self, analyst: str) -> int:
         """How many queries an analyst may still ask."""
-        raise NotImplementedError
+        with self._lock:
+            return self._allowances.left(analyst)
 
     def hypothesis(self) -> Distribution:
         """The shared synthetic data of the moment: free to publish to all analysts. Uniform in mode "noise"."""
-        raise NotImplementedError
+        with self._lock:
+            self._responder.refresh()
+            return self._responder.distribution()
 
     def status(self) -> Status:
         """How far the session has come. For the steward only."""
-        raise NotImplementedError
+        state = self._book.state()
+        used = {name: AnalystUse(leased, paid) for name, (leased, paid) in self._book.places().items()}
+        return Status(state.num_paid, state.version, state.halted, used)
 
     def statement(self) -> dict[str, Any]:
         """The guarantee to people and to analysts, machine-readable, from what the ledgers were charged."""
-        raise NotImplementedError
+        protects = PROTECTS if self.plan.protects_analysts else "nothing: analysts can learn of each other's queries"
+        return statement_of(self._table, self._terms, self._book, self.plan.to_json(), protects)
 
     def close(self) -> None:
         """End the session for everybody: no further query is answered; what it did not spend is free again."""
-        raise NotImplementedError
+        with self._lock:
+            self._book.run.finish()
+            self._book.analysts.finish()
+            self._book.release()

@@ -15,6 +15,9 @@ from typing import Any, ClassVar, TypeAlias, get_args
 from equipoise.errors import LedgerError, SettingError
 
 __all__ = [
+    "AboveThreshold",
+    "AnalystGame",
+    "CappedHedge",
     "Coins",
     "ConditionalRelease",
     "Draws",
@@ -23,6 +26,7 @@ __all__ = [
     "Gaussian",
     "Group",
     "Laplace",
+    "NoisyStop",
     "PermuteAndFlip",
     "Prsma",
     "SeparatorGaussian",
@@ -194,6 +198,72 @@ class Prsma(_Record):
             raise SettingError("PRSMA's theorem holds for epsilon up to 31 and delta up to 5.5")
 
 
+@dataclass(frozen=True)
+class AboveThreshold(_Record):
+    """Tests of counts against one noisy threshold, bits only, that stop after so many positives (sparse vector)."""
+
+    kind: ClassVar[str] = "above_threshold"
+
+    threshold_epsilon: Fraction
+    tests_epsilon: Fraction
+    max_positives: int
+
+
+@dataclass(frozen=True)
+class CappedHedge(_Record):
+    """A game's draws from multiplicative weights whose probabilities are capped (P7), in all its rounds.
+
+    Attributes:
+        rate: How far each update moves the exponents of neighbouring tables apart, up and down together: eta/n.
+        num_rounds: Rounds; the draw of the first follows no update and is free.
+        draws: Draws in a round: 1, or 2 when a query is drawn from within what was drawn first.
+        slack: What rounding the cap may add to the range of the log-ratio.
+    """
+
+    kind: ClassVar[str] = "capped_hedge"
+
+    rate: Fraction
+    num_rounds: int
+    draws: int
+    slack: Fraction
+
+
+@dataclass(frozen=True)
+class NoisyStop(_Record):
+    """A public limit on a counter, plus two-sided geometric noise, clipped. For analysts: one query counts for one.
+
+    Attributes:
+        epsilon: Parameter of the noise: Pr[k] proportional to exp(-epsilon |k|).
+        delta: Probability that the noise was clipped.
+    """
+
+    kind: ClassVar[str] = "noisy_stop"
+    below_one: ClassVar[tuple[str, ...]] = ("delta",)
+
+    epsilon: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True)
+class AnalystGame(_Record):
+    """Records released by a game whose queries are drawn from capped weights; for analysts (docs/s004.md).
+
+    Attributes:
+        num_rounds: Records released, one a round.
+        distance: Total variation between the laws of a round's query when the analyst's part is changed.
+        rate: By how much a changed query of one round moves the log-likelihood of each later record, at most.
+        delta: Where the privacy of the whole is given.
+    """
+
+    kind: ClassVar[str] = "analyst_game"
+    below_one: ClassVar[tuple[str, ...]] = ("distance", "delta")
+
+    num_rounds: int
+    distance: Fraction
+    rate: Fraction
+    delta: Fraction
+
+
 Simple: TypeAlias = (
     Gaussian
     | Laplace
@@ -205,6 +275,10 @@ Simple: TypeAlias = (
     | SeparatorLaplace
     | SeparatorGaussian
     | Prsma
+    | AboveThreshold
+    | CappedHedge
+    | NoisyStop
+    | AnalystGame
 )
 """Events that a mechanism charges: what `Group` may stand around. A new event is a class above and a line here."""
 

@@ -31,6 +31,13 @@ class Ledger:
         self.location = str(location)
         self.engine = store.connect(location)
 
+    @classmethod
+    def sharing(cls, account: Account) -> Ledger:
+        """The ledger that an account is in, by the same connection."""
+        ledger = cls.__new__(cls)
+        ledger.location, ledger.engine = str(account._engine.url), account._engine
+        return ledger
+
     def account(self, name: str, *, epsilon: float | None, delta: float | None, rows_per_unit: int = 1) -> Account:
         """The account of a table, made on first use.
 

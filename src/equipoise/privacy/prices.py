@@ -16,8 +16,12 @@ from fractions import Fraction
 
 from equipoise.errors import SettingError
 from equipoise.privacy import separators
+from equipoise.privacy.analyst_accountant import game_epsilon
 from equipoise.privacy.cost import Cost
 from equipoise.privacy.events import (
+    AboveThreshold,
+    AnalystGame,
+    CappedHedge,
     Coins,
     ConditionalRelease,
     Draws,
@@ -26,6 +30,7 @@ from equipoise.privacy.events import (
     Gaussian,
     Group,
     Laplace,
+    NoisyStop,
     PermuteAndFlip,
     Prsma,
     SeparatorGaussian,
@@ -60,6 +65,10 @@ def cost(event: Event) -> Cost:
         SeparatorLaplace     e^2/2         e = k m/b  the shift k: proof in privacy/separators.py
         SeparatorGaussian    e^2/2         none       (e, delta)-DP by the same; but for delta it is a pure-e mechanism
         Prsma                E^2/2         none       E = 62 e, 11 delta: neel2019heuristics, Theorem 8
+        AboveThreshold       e^2/2         e = e1+e2  lyu2017understanding, Theorem 2: one threshold, bits only
+        CappedHedge          sum b^2/8     sum b      b = rate t + slack after t updates (Lemma B, docs): the range
+        NoisyStop            e^2/2         none       two-sided geometric noise on a count, but for delta
+        AnalystGame          E^2/2         none       (E, delta)-DP: privacy/analyst_accountant.py
         Group                k^2 rho       k epsilon  bun2016concentrated, Proposition 1.9
         Tuned, budget rho    rho           none       and `shift` and `factor`: proof in privacy/random_runs.py
         Tuned, budget e      E^2/2         E          E = 2e (logarithmic) or 3e (geometric): the same proof
@@ -105,6 +114,16 @@ def _price(event: Event) -> Cost:
             return Cost(short_above(Fraction(found) ** 2 / 2), None, delta)
         case Prsma(epsilon, delta):
             return Cost((62 * epsilon) ** 2 / 2, None, 11 * delta)
+        case AboveThreshold(threshold_epsilon, tests_epsilon, _):
+            pure = threshold_epsilon + tests_epsilon
+            return Cost(pure * pure / 2, pure)
+        case CappedHedge(rate, num_rounds, draws, slack):
+            return _capped(rate, num_rounds - 1, slack) * draws
+        case NoisyStop(epsilon, delta):
+            return Cost(epsilon * epsilon / 2, None, delta)
+        case AnalystGame(num_rounds, distance, rate, delta):
+            found = game_epsilon(num_rounds=num_rounds, distance=distance, rate=rate, delta=delta)
+            return Cost(short_above(Fraction(found) ** 2 / 2), None, delta)
         case Group(inner, size):
             one = cost(inner)
             # A delta multiplies by at most size*exp(size*epsilon) (Vadhan 2017, Lemma 2.2); we refuse instead of
@@ -165,6 +184,13 @@ def _coin(rate: Fraction, slack: Fraction, spread: Fraction) -> Cost:
     upwards = 1 + 1e-9
     pure = max(rate, short_above(Fraction(other * upwards)))
     return Cost(short_above(Fraction((h + other) ** 2 * odds * upwards)), pure)
+
+
+def _capped(rate: Fraction, last: int, slack: Fraction) -> Cost:
+    """The price of draws after 1, 2, .. `last` updates, with ranges b = rate t + slack: sum b^2/8 and sum b."""
+    sums, squares = Fraction(last * (last + 1), 2), Fraction(last * (last + 1) * (2 * last + 1), 6)
+    squared = rate * rate * squares + 2 * rate * slack * sums + slack * slack * last
+    return Cost(short_above(squared / 8), short_above(rate * sums + slack * last))
 
 
 def stddev_of(*, rho: Fraction, sensitivity_squared: int = 1) -> float:

@@ -1,0 +1,203 @@
+"""Who answers a query in a session: a hypothesis that is tested first, or noise every time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from equipoise.analysts.answer import Source
+from equipoise.analysts.asking import canonical, from_canonical
+from equipoise.analysts.hypotheses import Hypothesis, Sampled, Scores
+from equipoise.analysts.plan import SessionPlan
+from equipoise.core import Distribution
+from equipoise.data.distributions import MixtureOfProducts
+from equipoise.data.rules import Rules
+from equipoise.privacy.accountant import cost
+from equipoise.privacy.analyst_book import Page, SessionBook, State, Update
+from equipoise.privacy.conditional import WindowTest
+from equipoise.privacy.events import Event, Gaussian
+from equipoise.privacy.noise import ExactNoise, Noise
+from equipoise.queries.query import Query
+from equipoise.query_players.asked import AskedQueries
+
+__all__ = ["Label", "NoiseEach", "Outcome", "Responder", "Tested", "draw_quota"]
+
+Label = tuple[str | int, ...]
+
+
+class Outcome(NamedTuple):
+    """An answer in counts, how far off it may be as a share, where it comes from, and its part of the cost."""
+
+    value: float
+    half_width: float | None
+    source: Source
+    spent: Fraction
+
+
+class Responder(Protocol):
+    """Answers one query. With a page, whatever is paid for is written there; without, on a page of its own."""
+
+    def answer(self, analyst: str, label: Label, query: Query, page: Page | None) -> Outcome:
+        """Answer a query."""
+        ...
+
+    def refresh(self) -> None:
+        """Take in what other processes, or this one, have committed.
+
+        Raises:
+            LedgerError: the session was closed.
+        """
+        ...
+
+    def forget(self) -> None:
+        """Read everything anew next time: a page was undone."""
+        ...
+
+    def distribution(self) -> Distribution:
+        """The shared synthetic data."""
+        ...
+
+
+@dataclass
+class _Payer:
+    """Pays from a page."""
+
+    page: Page
+    noise: Noise
+
+    def debit(self, event: Event) -> None:
+        self.page.debit(event, number=self.page.state.num_paid)
+
+
+class NoiseEach:
+    """Noise on every answer."""
+
+    def __init__(self, book: SessionBook, plan: SessionPlan, player: AskedQueries, shape: tuple[int, ...]) -> None:
+        self._book, self._plan, self._player = book, plan, player
+        self._shape = shape
+        self._stddev = float(plan.parameters["stddev"])
+        self._price = cost(Gaussian(Fraction(1), Fraction(self._stddev) ** 2)).rho * book.run.rows_per_unit**2
+
+    def answer(self, analyst: str, label: Label, query: Query, page: Page | None) -> Outcome:
+        """See `Responder.answer`."""
+        with self._book.page() if page is None else nullcontext(page) as written:
+            noisy = self._player.measure(_Payer(written, ExactNoise()), query, stddev=self._stddev)
+            written.paid(analyst, None)
+        return Outcome(float(noisy), self._plan.half_width, "paid", self._price)
+
+    def refresh(self) -> None:
+        """See `Responder.refresh`."""
+        self._book.state()
+
+    def forget(self) -> None:
+        """See `Responder.forget`."""
+
+    def distribution(self) -> Distribution:
+        """See `Responder.distribution`: uniform, as nothing is learnt."""
+        return MixtureOfProducts(tuple(np.full((1, size), 1 / size) for size in self._shape), np.ones(1))
+
+
+def draw_quota(plan: SessionPlan) -> int:
+    """How many paid answers an epoch lasts for: s and two-sided geometric noise, clipped."""
+    clip = plan.number("clip")
+    noise = int(ExactNoise().laplace(np.zeros(1, dtype=np.int64), _above(1 / plan.fraction("quota_epsilon")))[0])
+    return plan.number("epoch") + max(-clip, min(clip, noise))
+
+
+def _above(value: Fraction) -> float:
+    return math.nextafter(float(value), math.inf)
+
+
+class Tested:
+    """A hypothesis that is tested against the table first: Algorithm 5, or private multiplicative weights."""
+
+    def __init__(
+        self,
+        book: SessionBook,
+        plan: SessionPlan,
+        player: AskedQueries,
+        *,
+        num_rows: int,
+        shape: tuple[int, ...],
+        rules: Rules | None,
+    ) -> None:
+        self._book, self._plan, self._player = book, plan, player
+        self._num_rows, self._shape, self._rules = num_rows, shape, rules
+        self._tests = WindowTest(book.run, book.noise)
+        self._threshold = plan.number("threshold")
+        self._price = plan.reserve.rho / plan.max_paid
+        self._rate = plan.fraction("rate")
+        self.forget()
+
+    def forget(self) -> None:
+        """See `Responder.forget`."""
+        self._scores = Scores(self._shape, self._rules)
+        self._hypothesis: Hypothesis = self._scores.weights(self._rate)
+        self._version, self._halted = 0, False
+
+    def refresh(self) -> None:
+        """See `Responder.refresh`."""
+        state = self._book.state()
+        self._halted = state.halted
+        if state.version == self._version:
+            return
+        if self._plan.mode == "pmw":
+            self._learn([update for _, update in self._book.updates(self._scores.num_updates)])
+            self._hypothesis = self._scores.weights(self._rate)
+        else:
+            body = self._book.hypothesis(state.version)
+            assert body is not None
+            self._hypothesis = Sampled.from_bytes(body, self._shape)
+        self._version = state.version
+
+    def _learn(self, updates: Sequence[Update]) -> None:
+        self._scores.add([(from_canonical(update.query), update.sign) for update in updates])
+
+    def distribution(self) -> Distribution:
+        """See `Responder.distribution`."""
+        return self._hypothesis.distribution()
+
+    def answer(self, analyst: str, label: Label, query: Query, page: Page | None) -> Outcome:
+        """See `Responder.answer`."""
+        around = self._hypothesis.share(query) * self._num_rows
+        if self._halted:
+            return Outcome(around, None, "unverified", Fraction(0))
+        low, high = math.ceil(around - self._threshold), math.floor(around + self._threshold)
+        noisy = self._player.test(self._tests, query, label, low=low, high=high)
+        near = Outcome(around, self._plan.half_width, "hypothesis", Fraction(0))
+        if noisy is None:
+            return near
+        with self._book.page() if page is None else nullcontext(page) as written:
+            if written.state.num_paid >= self._tests.max_hits:
+                # Other processes spent all of it since the last refresh. What was not paid for must look like a test
+                # that passed, whose half-width then is too small for once.
+                return near
+            sign = 1 if around > noisy else -1
+            halted, version = written.state.halted, written.state.version
+            written.paid(analyst, None if halted else Update(version, canonical(query), sign))
+            if not halted:
+                self._advance(written)
+        return Outcome(float(noisy), self._plan.paid_half_width, "paid", self._price)
+
+    def _advance(self, page: Page) -> None:
+        """Change the hypothesis, when it is due, on the page that the last paid answer is written on."""
+        state = page.state
+        if self._plan.mode == "pmw":
+            page.move(state._replace(version=state.version + 1, halted=state.num_paid >= self._tests.max_hits))
+            return
+        waiting = [update for _, update in page.updates(self._scores.num_updates)]
+        self._learn([update for update in waiting if update.version < state.version])  # epochs that others ended
+        waiting = [update for update in waiting if update.version == state.version]
+        if len(waiting) <= state.quota:
+            return
+        self._learn(waiting)
+        body = self._scores.sample(self._rate / self._plan.number("epoch"), self._plan.number("num_samples"))
+        version = state.version + 1
+        halted = version >= self._plan.number("num_epochs")
+        page.move(State(version, state.num_paid, draw_quota(self._plan), halted), body)
