@@ -28,20 +28,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from equipoise.algorithms.algorithm import Plan, Players, Setting
-from equipoise.algorithms.leader import BETA, Leader
-from equipoise.algorithms.records import OracleName
+from equipoise.algorithms.algorithm import Setting
+from equipoise.algorithms.leader import Law, LeaderOptions
 from equipoise.data_players.best_records import Noise
 
 __all__ = ["Fem"]
 
 
 @dataclass(frozen=True)
-class Fem:
-    """Options of FEM; None means: work it out from public quantities (`algorithms.leader`)."""
+class Fem(LeaderOptions):
+    """Options of FEM: those of `LeaderOptions`, and the law of the noise."""
 
     name: ClassVar[str] = "fem"
     title: ClassVar[str] = "follow the perturbed leader over records against the exponential mechanism"
@@ -49,43 +47,20 @@ class Fem:
     guarantee: ClassVar[str] = "zCDP by the exponential mechanism, or pure epsilon with --pure"
     when: ClassVar[str] = "very large domains and small budgets; comparison with the literature"
 
-    num_rounds: int | None = None
-    selection_epsilon: Fraction | None = None
-    noise_scale: float | None = None
-    law: Literal["exponential", "laplace"] = "exponential"
-    num_records: int = 50
-    oracle: OracleName = "branch_and_bound"
-    mode: Literal["practice", "theory"] = "practice"
+    law: Law = "exponential"
 
-    def plan(self, setting: Setting) -> Plan:
-        """See `Algorithm.plan`."""
-        return self._leader(setting).plan(self, setting)
+    def noise_law(self) -> Law:
+        """See `LeaderOptions.noise_law`."""
+        return self.law
 
-    def players(self, setting: Setting, plan: Plan) -> Players:
-        """See `Algorithm.players`."""
-        return self._leader(setting).players(setting, self.oracle)
+    def regret(self, setting: Setting) -> float:
+        """5 d^(3/2), with d the length of the one-hot record."""
+        return 5 * math.pow(_width(setting), 1.5)
 
-    def _leader(self, setting: Setting) -> Leader:
-        width = sum(setting.workload.domain.sizes)
-        theory = self.mode == "theory"
-        leader = Leader.of(
-            setting,
-            num_rounds=_theory_rounds(setting, width) if theory else self.num_rounds,
-            selection_epsilon=None if theory else self.selection_epsilon,
-            noise_scale=self.noise_scale,
-            law=self.law,
-            num_records=self.num_records,
-        )
-        if not theory:
-            return leader
-        return leader.in_theory(
-            setting,
-            noise=Noise("exponential", 50 * math.sqrt(width * leader.num_rounds)),
-            data_regret=5 * width**1.5 / math.sqrt(leader.num_rounds),
-        )
+    def theory_noise(self, setting: Setting, num_rounds: int) -> Noise:
+        """Exponential, of mean 50 sqrt(dT)."""
+        return Noise("exponential", 50 * math.sqrt(_width(setting) * num_rounds))
 
 
-def _theory_rounds(setting: Setting, width: int) -> int:
-    """Where the two players' regrets meet: 5 d^(3/2) n √(2 rho)/log(2|Q|/beta)."""
-    resolution = setting.num_rows * math.sqrt(2 * setting.rho_per_record)
-    return math.ceil(5 * math.pow(width, 1.5) * resolution / math.log(2 * setting.workload.num_queries / BETA))
+def _width(setting: Setting) -> int:
+    return sum(setting.workload.domain.sizes)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from equipoise.algorithms.algorithm import Plan, Players, Setting, price, require_fit, resolved
 from equipoise.algorithms.records import OracleName, forecast, game_bytes, make_oracle, require_records
@@ -15,7 +16,9 @@ from equipoise.privacy import accountant
 from equipoise.privacy.events import Exponential
 from equipoise.query_players.signed_response import SignedResponse
 
-__all__ = ["BETA", "Leader"]
+__all__ = ["Law", "Leader", "LeaderOptions"]
+
+Law: TypeAlias = Literal["exponential", "laplace"]
 
 ROUNDS_FACTOR = 5.0
 """Rounds by default: this times √(n √rho). With Adult's three-way marginals and epsilon 0.1 that is 120; between 80 and
@@ -54,7 +57,7 @@ class Leader:
         num_rounds: int | None,
         selection_epsilon: Fraction | None,
         noise_scale: float | None,
-        law: Literal["exponential", "laplace"],
+        law: Law,
         num_records: int,
     ) -> Leader:
         """The budget spent evenly: as many rounds as fit a selection_epsilon, or what the rounds leave for each.
@@ -121,6 +124,63 @@ class Leader:
             opens=True,
         )
         return Players(SignedResponse(setting.num_rows, self.selection_epsilon), data_player)
+
+
+@dataclass(frozen=True)
+class LeaderOptions(ABC):
+    """Options that FEM and sepFEM share; None means: work it out from public quantities (`Leader.of`).
+
+    What tells the two apart is the law of the noise and, in theory mode, its scale and the data player's regret.
+    """
+
+    num_rounds: int | None = None
+    selection_epsilon: Fraction | None = None
+    noise_scale: float | None = None
+    num_records: int = 50
+    oracle: OracleName = "branch_and_bound"
+    mode: Literal["practice", "theory"] = "practice"
+
+    @abstractmethod
+    def noise_law(self) -> Law:
+        """The law of the noise, in practice."""
+
+    @abstractmethod
+    def regret(self, setting: Setting) -> float:
+        """What bounds the data player's regret, times the root of the number of rounds, in theory."""
+
+    @abstractmethod
+    def theory_noise(self, setting: Setting, num_rounds: int) -> Noise:
+        """The noise of the accuracy theorem."""
+
+    def plan(self, setting: Setting) -> Plan:
+        """See `Algorithm.plan`."""
+        return self.leader(setting).plan(self, setting)
+
+    def players(self, setting: Setting, plan: Plan) -> Players:
+        """See `Algorithm.players`."""
+        return self.leader(setting).players(setting, self.oracle)
+
+    def leader(self, setting: Setting) -> Leader:
+        """The knobs, from these options and the budget."""
+        theory, regret = self.mode == "theory", self.regret(setting)
+        found = Leader.of(
+            setting,
+            num_rounds=_theory_rounds(setting, regret) if theory else self.num_rounds,
+            selection_epsilon=None if theory else self.selection_epsilon,
+            noise_scale=self.noise_scale,
+            law=self.noise_law(),
+            num_records=self.num_records,
+        )
+        if not theory:
+            return found
+        noise = self.theory_noise(setting, found.num_rounds)
+        return found.in_theory(setting, noise=noise, data_regret=regret / math.sqrt(found.num_rounds))
+
+
+def _theory_rounds(setting: Setting, regret: float) -> int:
+    """Where the two players' regrets meet: regret n √(2 rho)/log(2|Q|/beta)."""
+    resolution = setting.num_rows * math.sqrt(2 * setting.rho_per_record)
+    return math.ceil(regret * resolution / math.log(2 * setting.workload.num_queries / BETA))
 
 
 def _rounds(setting: Setting, selection_epsilon: Fraction | None) -> int:

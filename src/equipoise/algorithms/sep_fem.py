@@ -26,20 +26,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from equipoise.algorithms.algorithm import Plan, Players, Setting
-from equipoise.algorithms.leader import BETA, Leader
-from equipoise.algorithms.records import OracleName
+from equipoise.algorithms.algorithm import Setting
+from equipoise.algorithms.leader import Law, LeaderOptions
 from equipoise.data_players.best_records import Noise
 
 __all__ = ["SepFem"]
 
 
 @dataclass(frozen=True)
-class SepFem:
-    """Options of sepFEM; None means: work it out from public quantities (`algorithms.leader`)."""
+class SepFem(LeaderOptions):
+    """Options of sepFEM: those of `LeaderOptions`."""
 
     name: ClassVar[str] = "sep_fem"
     title: ClassVar[str] = "FEM with Laplace noise on queries that separate the records"
@@ -47,43 +45,22 @@ class SepFem:
     guarantee: ClassVar[str] = "zCDP by the exponential mechanism, or pure epsilon with --pure"
     when: ClassVar[str] = "as fem; comparison with the literature"
 
-    num_rounds: int | None = None
-    selection_epsilon: Fraction | None = None
-    noise_scale: float | None = None
-    num_records: int = 50
-    oracle: OracleName = "branch_and_bound"
-    mode: Literal["practice", "theory"] = "practice"
+    def noise_law(self) -> Law:
+        """See `LeaderOptions.noise_law`."""
+        return "laplace"
 
-    def plan(self, setting: Setting) -> Plan:
-        """See `Algorithm.plan`."""
-        return self._leader(setting).plan(self, setting)
+    def regret(self, setting: Setting) -> float:
+        """2 sqrt(40) M^(3/4) d^(1/2)."""
+        separators, dimension = _lengths(setting)
+        return 2 * math.sqrt(40) * math.pow(separators, 0.75) * math.sqrt(dimension)
 
-    def players(self, setting: Setting, plan: Plan) -> Players:
-        """See `Algorithm.players`."""
-        return self._leader(setting).players(setting, self.oracle)
-
-    def _leader(self, setting: Setting) -> Leader:
-        sizes = setting.workload.domain.sizes
-        separators, dimension = sum(sizes), sum(math.log(size) for size in sizes)
-        theory = self.mode == "theory"
-        regret = 2 * math.sqrt(40) * separators**0.75 * math.sqrt(dimension)
-        leader = Leader.of(
-            setting,
-            num_rounds=_theory_rounds(setting, regret) if theory else self.num_rounds,
-            selection_epsilon=None if theory else self.selection_epsilon,
-            noise_scale=self.noise_scale,
-            law="laplace",
-            num_records=self.num_records,
-        )
-        if not theory:
-            return leader
-        scale = math.sqrt(2 * math.sqrt(separators) * leader.num_rounds / (5 * dimension))
-        return leader.in_theory(
-            setting, noise=Noise("laplace", scale), data_regret=regret / math.sqrt(leader.num_rounds)
-        )
+    def theory_noise(self, setting: Setting, num_rounds: int) -> Noise:
+        """Laplace, of scale sqrt(2 sqrt(M) T/(5 d))."""
+        separators, dimension = _lengths(setting)
+        return Noise("laplace", math.sqrt(2 * math.sqrt(separators) * num_rounds / (5 * dimension)))
 
 
-def _theory_rounds(setting: Setting, regret: float) -> int:
-    """Where the two players' regrets meet."""
-    resolution = setting.num_rows * math.sqrt(2 * setting.rho_per_record)
-    return math.ceil(regret * resolution / math.log(2 * setting.workload.num_queries / BETA))
+def _lengths(setting: Setting) -> tuple[int, float]:
+    """M, the number of separator queries, and d = log|X|."""
+    sizes = setting.workload.domain.sizes
+    return sum(sizes), sum(math.log(size) for size in sizes)
