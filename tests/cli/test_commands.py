@@ -63,6 +63,16 @@ def test_plan_json_adds_up(bench: Bench) -> None:
     assert body["budget"]["exists"] is False
 
 
+def test_plan_sums_noise_levels_of_one_kind(bench: Bench) -> None:
+    arguments = ("--schema", bench.schema, "--epsilon", 1, "--method", "dual_query", "--option", "num_rounds=30")
+    result = bench.run("plan", bench.table, *arguments)
+    assert "of several noise levels" in result.text
+    assert "plan --json" in result.text
+    assert result.text.count("draw") < 5, "not a line a round"
+    events = bench.run("plan", bench.table, *arguments, "--json").json["events"]
+    assert len(events) == 29, "the first round is free"
+
+
 def test_plan_that_does_not_fit_says_so(bench: Bench) -> None:
     result = bench.run("plan", bench.table, "--schema", bench.schema, "--epsilon", 3, "--json")
     assert result.exit_code == 6

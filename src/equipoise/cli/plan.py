@@ -123,7 +123,10 @@ def _body(prepared: Prepared, budget: Budget) -> dict[str, Any]:
 
 
 def _shown(body: dict[str, Any], budget: Budget, prepared: Prepared) -> list[Any]:
-    events = [(e["words"], f"{e['times']:,}", f"{e['rho']:.4g}", f"{e['share']:.0%}") for e in body["events"]]
+    from equipoise.report.guarantee import budget as spending
+
+    lines = spending(body, in_full="plan --json")
+    events = [(line.words, f"{line.times:,}", line.rho, f"{line.share:.0%}") for line in lines]
     ledger = budget.location + ("" if budget.exists else " (nothing recorded yet; planning makes none)")
     verdict = "Fits the budget." if body["fits"] else "Does NOT fit the budget: ask for a smaller epsilon."
     if budget.epsilon is None:

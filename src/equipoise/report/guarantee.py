@@ -103,13 +103,13 @@ MAX_EVENTS = 12
 """Rows of the budget's table; a plan with a noise level for each marginal would fill pages."""
 
 
-def budget(statement: dict[str, Any]) -> list[Spent]:
-    """What was paid for, in the order of first use; beyond MAX_EVENTS rows, summed by kind."""
+def budget(statement: dict[str, Any], *, in_full: str = "statement.json") -> list[Spent]:
+    """What was paid for, in the order of first use; beyond MAX_EVENTS rows, summed by kind (`in_full`: see where)."""
     lines = [(str(event["words"]), int(event["times"]), float(event["rho"])) for event in statement["events"]]
     if len(lines) > MAX_EVENTS:
         kinds: dict[str, tuple[int, float]] = {}
         for words, times, rho in lines:
-            kind = f"{words.split(',')[0]}, of several noise levels (each in statement.json)"
+            kind = f"{words.split(',')[0]}, of several noise levels (each in {in_full})"
             before = kinds.get(kind, (0, 0.0))
             kinds[kind] = (before[0] + times, before[1] + rho)
         lines = [(kind, times, rho) for kind, (times, rho) in kinds.items()]
