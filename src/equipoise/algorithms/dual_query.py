@@ -21,7 +21,8 @@ Differences from the paper:
      on the values (`noise_scale`), which answers in finer steps than one record.
   3. It responds to the draws of the newest `memory` rounds. The weights change little from round to round, so earlier
      draws still speak for them, and hearing them again is free. 2 and 3 are post-processing.
-  4. It leaves the first round's records out: they answer a uniform draw, which says nothing of the table.
+  4. It leaves the records of the first rounds out (`burn_in`, a share of them): the first answers a uniform draw, and
+     until the weights have found their level all records err to the same side, which the average would keep.
   5. Rounds and rate are worked out from the budget; any two of num_rounds, num_draws and rate fix the third.
 """
 
@@ -36,6 +37,7 @@ from equipoise.algorithms.algorithm import Forecast, Plan, Players, Setting, pri
 from equipoise.algorithms.draw_budget import Drawing
 from equipoise.algorithms.records import (
     OracleName,
+    default_burn_in,
     default_noise,
     default_records,
     forecast,
@@ -44,6 +46,7 @@ from equipoise.algorithms.records import (
     require_records,
 )
 from equipoise.data_players.best_records import BestRecords, Noise
+from equipoise.errors import SettingError
 from equipoise.query_players.hedge import Hedge
 
 __all__ = ["DualQuery"]
@@ -66,6 +69,7 @@ class DualQuery:
     rate: Fraction | None = None
     num_records: int | None = None
     memory: int = 4
+    burn_in: float | None = None
     noise_scale: float | None = None
     oracle: OracleName = "branch_and_bound"
     mode: Literal["practice", "theory"] = "practice"
@@ -73,13 +77,21 @@ class DualQuery:
     def plan(self, setting: Setting) -> Plan:
         """See `Algorithm.plan`."""
         require_records(num_records=self.num_records, memory=self.memory, noise_scale=self.noise_scale)
+        if self.burn_in is not None and not 0 <= self.burn_in < 1:
+            raise SettingError("burn_in, the share of the rounds that are left out, must be at least 0 and below 1")
         drawing, (num_records, noise_scale) = self._drawing(setting), self._records(setting)
         hedge = Hedge(setting.num_rows, drawing.rate, drawing.num_draws)
         memory = game_bytes(setting, drawing.num_rounds, num_records, noise_scale)
         require_fit(memory, setting, f"{self.name} keeps weights of the queries and all records it played, and")
         return Plan(
             method=self.name,
-            options=resolved(self, num_records=num_records, noise_scale=noise_scale, **_knobs(drawing)),
+            options=resolved(
+                self,
+                num_records=num_records,
+                noise_scale=noise_scale,
+                burn_in=self._burn_in(setting),
+                **_knobs(drawing),
+            ),
             num_rounds=drawing.num_rounds,
             events=tuple((price(event, setting.rows_per_unit), 1) for event in hedge.events(drawing.num_rounds)),
             pure=setting.epsilon is not None,
@@ -98,7 +110,8 @@ class DualQuery:
             num_records=num_records,
             noise=Noise("exponential", noise_scale) if noise_scale else None,
             memory=1 if theory else self.memory,
-            skipped=1 if theory else 2,
+            # Besides the records that are played before the first draw: those of round 1 at least.
+            skipped=1 if theory else 1 + max(1, round(self._burn_in(setting) * drawing.num_rounds)),
         )
         return Players(Hedge(setting.num_rows, drawing.rate, drawing.num_draws), data_player)
 
@@ -108,6 +121,11 @@ class DualQuery:
             return 1, 0.0
         noise_scale = default_noise(setting) if self.noise_scale is None else self.noise_scale
         return self.num_records or default_records(setting), noise_scale
+
+    def _burn_in(self, setting: Setting) -> float:
+        if self.mode == "theory":
+            return 0.0
+        return default_burn_in(setting) if self.burn_in is None else self.burn_in
 
     def _drawing(self, setting: Setting) -> Drawing:
         if self.mode == "theory":

@@ -89,6 +89,7 @@ def test_several_rows_a_unit_cost_their_square(method: str) -> None:
         ("dual_query", {"rate": 10**6}),
         ("dual_query", {"rate": 10**6, "num_rounds": 10}),
         ("dual_query", {"memory": 0}),
+        ("dual_query", {"burn_in": 1}),
         ("dqrs", {"num_draws": 0}),
         ("dqrs", {"num_rounds": 1}),
         ("dqrs", {"noise_scale": -1}),
@@ -140,3 +141,46 @@ def test_dqrs_warns_when_it_cannot_win() -> None:
     assert not any(isinstance(event, Coins) for event, _ in few.events[:3]), "keeping must not be paid for in vain"
     many = plan("dqrs", num_rounds=1500, num_draws=100)
     assert "warning" not in many.options
+
+
+def test_theory_of_fem_sets_the_rounds_noise_and_records_of_its_theorem() -> None:
+    """The constants of the algorithms' docstrings, put together again here."""
+    n, rho, beta = 10**8, Fraction(1), 0.05
+    setting = replace(ADULT, num_rows=n, rho=rho, memory_limit=2**90)
+    sizes, log_queries = setting.workload.domain.sizes, math.log(2 * setting.workload.num_queries / beta)
+    d, log_records = sum(sizes), sum(math.log(size) for size in sizes)
+    expected = {"fem": 5 * d**1.5, "sep_fem": 2 * math.sqrt(40) * d**0.75 * math.sqrt(log_records)}
+    for method, regret in expected.items():
+        made = plan(method, setting, mode="theory")
+        rounds = made.num_rounds
+        assert rounds == math.ceil(regret * n * math.sqrt(2) / log_queries)
+        scale = 50 * math.sqrt(d * rounds)
+        if method == "sep_fem":
+            scale = math.sqrt(2 * math.sqrt(d) * rounds / (5 * log_records))
+        assert made.options["noise_scale"] == pytest.approx(scale)
+        # Half of alpha is the regrets: the query player's is 2 log(2T|Q|/beta)/(n selection_epsilon).
+        choices = math.log(2 * rounds * 2 * setting.workload.num_queries / beta)
+        query = 2 * choices / (n * float(Fraction(made.options["selection_epsilon"])))
+        assert made.forecast.bound == pytest.approx(2 * (regret / math.sqrt(rounds) + query))
+        alpha = made.forecast.bound
+        assert made.options["num_records"] == math.ceil(8 * (choices + math.log(2)) / alpha**2)
+        assert rho * Fraction(99, 100) <= made.cost.rho <= rho
+
+
+@pytest.mark.parametrize("method", ["fem", "sep_fem"])
+def test_the_bound_of_fem_falls_with_the_size_of_the_table(method: str) -> None:
+    """Regrets fall like 1/sqrt(n) but for logarithms; where the bound says nothing, none is claimed."""
+    settings = [replace(ADULT, num_rows=n, rho=Fraction(1), memory_limit=2**90) for n in (10**8, 10**10)]
+    bounds = [plan(method, setting, mode="theory").forecast.bound for setting in settings]
+    assert bounds[0] is not None
+    assert bounds[1] is not None
+    assert bounds[0] / bounds[1] == pytest.approx(10, rel=0.15)
+    small = replace(ADULT, memory_limit=2**90)
+    assert plan(method, small, mode="theory").forecast.bound is None
+
+
+@pytest.mark.parametrize(("options", "skipped"), [({}, 2), ({"burn_in": 0.2}, 5), ({"mode": "theory"}, 1)])
+def test_the_first_rounds_are_left_out_of_the_release(options: dict[str, Any], skipped: int) -> None:
+    """One before the first draw, one that answers it, and of 20 rounds a fifth; nothing of the latter in theory."""
+    algorithm = create("dual_query", options if "mode" in options else options | {"num_rounds": 20})
+    assert algorithm.players(ADULT, algorithm.plan(ADULT)).data_player.skipped == skipped
