@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests.book import MemoryBook
-from tests.games import bits, triples
+from tests.games import TinyGame, bits, triples
 from tests.noise import SeededNoise
 from tests.oracles import FirstBest
 
 from equipoise.algorithms import Setting, create
 from equipoise.core import Move
+from equipoise.data.distributions import WeightedRows
 from equipoise.data.domain import Domain
 from equipoise.data_players.best_records import BestRecords, Noise
-from equipoise.game.loop import Outcome, play
+from equipoise.game.loop import play
 from equipoise.oracles.branch_and_bound import BranchAndBound
 from equipoise.oracles.checked import Checked
 from equipoise.oracles.instance import Instance
@@ -102,9 +103,9 @@ def test_the_conclusion_is_the_union_of_the_rounds_that_count() -> None:
     assert end.notes == ()
 
 
-def played(method: str, oracle: Any = None, **options: Any) -> tuple[Outcome, MemoryBook, Any]:
-    game = triples(num_rows=500)
-    setting = Setting(game.workload, 500, Fraction(1, 2), None, 1, 2**30)
+def played(method: str, oracle: Any = None, game: TinyGame | None = None, **options: Any) -> Any:
+    game = game or triples(num_rows=500)
+    setting = Setting(game.workload, game.num_rows, Fraction(1, 2), None, 1, 2**30)
     algorithm = create(method, options)
     plan = algorithm.plan(setting)
     players = algorithm.players(setting, plan)
@@ -176,3 +177,17 @@ def test_a_failing_solver_costs_no_privacy_and_is_reported(method: str, how: str
 def test_a_good_solver_has_nothing_to_report(method: str) -> None:
     outcome, _, _ = played(method, num_rounds=6, num_records=3)
     assert outcome.notes == ()
+
+
+@pytest.mark.parametrize("method", ["dual_query", "fem", "sep_fem"])
+def test_theory_modes_play_to_the_end_and_spend_their_plan(method: str) -> None:
+    """On a table of 30 records the theorems promise nothing, and FEM's noise drowns the queries; it still ends."""
+    game = bits(12, 30)
+    outcome, book, plan = played(method, game=game, mode="theory")
+    assert isinstance(outcome.distribution, WeightedRows)
+    assert len(outcome.moves) == plan.num_rounds
+    assert book.spent.rho == plan.cost.rho <= Fraction(1, 2)
+    assert plan.forecast.bound is None
+    num_rows = plan.num_rounds * plan.options["num_records"]
+    # The rounds after the first move; FEM's records before it count too.
+    assert outcome.distribution.codes.shape[1] - num_rows in (0, plan.options["num_records"])
