@@ -44,7 +44,8 @@ bench: install
 	$(BIN)/python -m equipoise.bench.public --out bench-out
 	$(BIN)/python -m equipoise.bench.oracles --out bench-out
 	$(BIN)/python -m equipoise.bench.learning --out bench-out
-	$(BIN)/python -m equipoise.bench.wide_binary --out bench-out
+	$(BIN)/python -m equipoise.bench.dual_query --out bench-out
+	$(BIN)/python -m equipoise.bench.fem --out bench-out
 
 clean:
 	rm -rf $(VENV) $(OUT) bench-out

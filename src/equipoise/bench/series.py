@@ -1,0 +1,149 @@
+"""Cases measured one after the other, each run in a process of its own, so that times and memory are a user's.
+
+What was measured is kept in NAME.jsonl in the output folder: an interrupted benchmark goes on where it stopped. A table
+(NAME.md) and a page of plots (NAME.html) are written from what is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+__all__ = ["Case", "Report", "Run", "Series", "averages", "lines_of"]
+
+Run = dict[str, Any]
+
+
+class Case(Protocol):
+    """What is measured: a table, a workload, a method."""
+
+    @property
+    def label(self) -> str:
+        """The row's name: all that tells it from the others."""
+        ...
+
+    @property
+    def table(self) -> str:
+        """The table's name."""
+        ...
+
+    @property
+    def quick(self) -> bool:
+        """Whether it belongs to the part that takes minutes."""
+        ...
+
+
+class Report(Protocol):
+    """What a benchmark makes of its runs."""
+
+    @property
+    def markdown(self) -> str:
+        """The table."""
+        ...
+
+    @property
+    def html(self) -> str:
+        """The page of plots."""
+        ...
+
+    @property
+    def met(self) -> bool:
+        """Whether everything that is to be reached, and was measured, is."""
+        ...
+
+
+AnyCase = TypeVar("AnyCase", bound=Case)
+
+
+@dataclass(frozen=True)
+class Series(Generic[AnyCase]):
+    """A benchmark.
+
+    Attributes:
+        name: Of the module in this package, and of the files.
+        about: What it is, for --help.
+        cases: What is measured.
+        measure: One run: case, seed, output folder, folder of the yardstick tables.
+        report: The table and the plots.
+        own_tables: Tables that the benchmark makes up; the others are skipped where the yardstick folder is absent.
+    """
+
+    name: str
+    about: str
+    cases: Sequence[AnyCase]
+    measure: Callable[[AnyCase, int, Path, Path], Run]
+    report: Callable[[Sequence[Run]], Report]
+    own_tables: tuple[str, ...] = ()
+
+    def main(self, arguments: list[str] | None = None) -> int:
+        """Measure what is missing, write the files; exit code 1 when something that was measured is not reached."""
+        chosen = self._parser().parse_args(arguments)
+        chosen.out.mkdir(parents=True, exist_ok=True)
+        if chosen.one:
+            case = next(case for case in self.cases if case.label == chosen.one)
+            sys.stdout.write(json.dumps(self.measure(case, chosen.seed, chosen.out, chosen.data)) + "\n")
+            return 0
+        kept = chosen.out / f"{self.name}.jsonl"
+        wanted = [case for case in self.cases if chosen.only in case.label and (case.quick or not chosen.quick)]
+        for case in wanted:
+            if case.table not in self.own_tables and not (chosen.data / f"{case.table}.parquet").exists():
+                sys.stderr.write(f"{case.label}: the yardstick tables are not at {chosen.data}; skipped\n")
+                continue
+            runs = 1 if chosen.quick else chosen.runs
+            for seed in range(sum(run["label"] == case.label for run in lines_of(kept)), runs):
+                sys.stderr.write(f"{case.label}: run {seed + 1} of {runs}\n")
+                run = self._apart(case, seed, chosen.out, chosen.data)
+                with kept.open("a") as log:
+                    log.write(json.dumps(run) + "\n")
+        made = self.report(lines_of(kept))
+        (chosen.out / f"{self.name}.md").write_text(made.markdown)
+        (chosen.out / f"{self.name}.html").write_text(made.html)
+        sys.stdout.write(made.markdown)
+        return 0 if made.met else 1
+
+    def _parser(self) -> argparse.ArgumentParser:
+        parser = argparse.ArgumentParser(description=self.about, formatter_class=argparse.RawDescriptionHelpFormatter)
+        parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the yardstick tables")
+        parser.add_argument("--out", type=Path, default=Path("bench-out"))
+        parser.add_argument("--runs", type=int, default=3)
+        parser.add_argument("--only", default="", help="only rows whose label contains this text")
+        parser.add_argument("--quick", action="store_true", help="one run of the rows that take minutes together")
+        parser.add_argument("--one", default="", help="one run of the row with this label, printed as JSON")
+        parser.add_argument("--seed", type=int, default=0)
+        return parser
+
+    def _apart(self, case: AnyCase, seed: int, out: Path, data: Path) -> Run:
+        command = [sys.executable, "-m", f"equipoise.bench.{self.name}", "--out", str(out), "--data", str(data)]
+        done = subprocess.run([*command, "--one", case.label, "--seed", str(seed)], capture_output=True, text=True)
+        if done.returncode != 0:
+            return {"label": case.label, "failed": (done.stderr.strip().splitlines() or ["no message"])[-1]}
+        return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def lines_of(kept: Path) -> list[Run]:
+    """What was measured so far."""
+    return [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+
+
+def averages(runs: Sequence[Run], label: str) -> dict[str, float]:
+    """Means over the good runs of a case, with "runs" and "failed"; nothing when it was not measured.
+
+    Example:
+        >>> averages([{"label": "a", "max": 1.0}, {"label": "a", "max": 3.0}, {"label": "a", "failed": "no"}], "a")
+        {'runs': 2, 'failed': 1, 'max': 2.0}
+    """
+    mine = [run for run in runs if run["label"] == label]
+    good = [run for run in mine if "failed" not in run]
+    if not mine:
+        return {}
+    numbers = [name for name in (good[0] if good else {}) if name != "label"]
+    means = {name: float(np.mean([run[name] for run in good])) for name in numbers}
+    return {"runs": len(good), "failed": len(mine) - len(good)} | means

@@ -1,0 +1,150 @@
+"""Benchmarks in series: what was measured is not measured again, a failed run is told, tables and plots are written."""
+
+import json
+from dataclasses import dataclass
+
+import pytest
+
+from equipoise.bench import dual_query, fem
+from equipoise.bench.plots import Line, Plot, page
+from equipoise.bench.series import Series, lines_of
+
+
+@dataclass(frozen=True)
+class Toy:
+    label: str
+    table: str = "made up"
+    quick: bool = False
+
+
+@dataclass(frozen=True)
+class Told:
+    runs: list
+
+    @property
+    def markdown(self):
+        return f"{len(self.runs)} runs\n"
+
+    @property
+    def html(self):
+        return "<p></p>"
+
+    @property
+    def met(self):
+        return all("failed" not in run for run in self.runs)
+
+
+def toy(measured, monkeypatch):
+    cases = (Toy("a"), Toy("b", quick=True), Toy("c", table="yardstick"))
+    series = Series("toy", "A toy.", cases, lambda *_: {}, Told, own_tables=("made up",))
+
+    def apart(self, case, seed, out, data):
+        measured.append((case.label, seed))
+        return {"label": case.label, "failed": "no memory"} if case.label == "b" else {"label": case.label, "max": 1.0}
+
+    monkeypatch.setattr(Series, "_apart", apart)
+    return series
+
+
+def test_only_what_is_missing_is_measured(tmp_path, monkeypatch, capsys):
+    measured = []
+    series = toy(measured, monkeypatch)
+    (tmp_path / "toy.jsonl").write_text(json.dumps({"label": "a", "max": 1.0}) + "\n")
+    assert series.main(["--out", str(tmp_path), "--data", str(tmp_path), "--runs", "2"]) == 1, "a run of b failed"
+    assert measured == [("a", 1), ("b", 0), ("b", 1)]
+    assert "c: the yardstick tables are not at" in capsys.readouterr().err
+    assert len(lines_of(tmp_path / "toy.jsonl")) == 4
+    assert (tmp_path / "toy.md").read_text() == "4 runs\n"
+    series.main(["--out", str(tmp_path), "--data", str(tmp_path), "--runs", "2"])
+    assert len(measured) == 3
+
+
+def test_quick_and_only_choose(tmp_path, monkeypatch):
+    measured = []
+    series = toy(measured, monkeypatch)
+    series.main(["--out", str(tmp_path), "--data", str(tmp_path), "--quick"])
+    series.main(["--out", str(tmp_path), "--data", str(tmp_path), "--runs", "1", "--only", "a"])
+    assert measured == [("b", 0), ("a", 0)]
+
+
+@pytest.mark.parametrize("series", [dual_query.SERIES, fem.SERIES])
+def test_labels_tell_the_cases_apart_and_some_are_quick(series):
+    labels = [case.label for case in series.cases]
+    assert len(set(labels)) == len(labels)
+    assert 0 < sum(case.quick for case in series.cases) < len(labels)
+
+
+def test_dual_query_says_what_was_not_reached():
+    case = next(case for case in dual_query.CASES if dict(case.limits).get("max"))
+    run = {"label": case.label, "wall": 1.0, "cpu": 1.0, "GiB": 1.0, "mean": 0.01, "max": 0.1, "rounds": 5}
+    assert "| yes |" in dual_query.Findings([run]).markdown
+    assert not dual_query.Findings([run | {"max": 0.9}]).met
+    failed = dual_query.Findings([{"label": case.label, "failed": "no memory"}])
+    assert "0, 1 failed" in failed.markdown
+    assert not failed.met
+
+
+def test_dual_query_judges_flatness_and_draws_what_is_there():
+    runs = [
+        {
+            "label": case.label,
+            "wall": 1.0,
+            "cpu": 2.0,
+            "GiB": 1.0,
+            "mean": 0.01 * (1 + 0.03 * i),
+            "max": 0.1,
+            "rounds": 5,
+        }
+        for i, case in enumerate(dual_query.FIGURE_3)
+    ]
+    found = dual_query.Findings(runs)
+    assert found.met
+    assert "Figure 3: KDD99, epsilon 1" in found.html
+    assert "Figure 4" not in found.html
+    runs[0]["mean"] = 0.02
+    assert "| NO |" in dual_query.Findings(runs).markdown
+
+
+def fem_runs(growth):
+    """FEM's and hdmm's largest errors, when epsilon falls from 1 to 0.1, grow by the given factors."""
+    lines = fem.FIGURE_1["adult_star", 3]
+    ends = {method: (lines[method][0], lines[method][-1]) for method in (fem.DEFAULT, fem.BASELINE)}
+    return [
+        {"label": case.label, "max": value, "mean": 1e-4, "wall": 1.0}
+        for (method, (hard, easy)), factor in zip(ends.items(), growth, strict=True)
+        for case, value in ((hard, 0.01 * factor), (easy, 0.01))
+    ]
+
+
+def test_fem_judges_the_growth_of_the_largest_error():
+    found = fem.Findings(fem_runs((3.0, 10.0)))
+    assert "| 3 times | 10 times | yes |" in found.markdown
+    assert found.met
+    assert not fem.Findings(fem_runs((11.0, 10.0))).met
+
+
+def test_the_grid_is_labelled_where_it_is_shown():
+    case = fem.FIGURE_1["adult_star", 3][fem.GRID][0]
+    found = fem.Findings([{"label": case.label, "max": 0.1, "mean": 1e-4}])
+    assert "NON-PRIVATE" in found.markdown
+    assert found.html.count("NON-PRIVATE") >= 3
+    assert "stroke-dasharray" in found.html
+
+
+def test_marginals_are_those_that_fit_and_the_same_for_a_seed():
+    sizes = (2, 3, 1000, 400, 5)
+    chosen = fem.marginals(sizes, 2, 100, seed=1)
+    assert (2, 3) not in chosen
+    assert len(chosen) == 9
+    assert fem.marginals(sizes, 2, 4, seed=1) == fem.marginals(sizes, 2, 4, seed=1)
+
+
+def test_a_page_needs_nothing_from_elsewhere_and_says_its_numbers():
+    plot = Plot("Errors", "They fall.", "epsilon", "error", (Line("ours", ((0.1, 0.2), (1.0, 0.02))),))
+    text = page("A & B", ["Means."], [plot], "| a |")
+    assert "A &amp; B" in text
+    assert "http" not in text
+    assert text.count("<circle") == 2
+    assert ">0.5<" in text
+    flat = Plot("One", "", "x", "seconds", (Line("one", ((5.0, 3.0),)),), logarithmic=False)
+    assert "<circle" in flat.draw()
