@@ -27,6 +27,7 @@ from equipoise.errors import BudgetError
 from equipoise.game.loop import play
 from equipoise.privacy import accountant
 from equipoise.privacy.accountant import Cost
+from equipoise.privacy.events import Coins
 from equipoise.privacy.gate import Gate
 from equipoise.queries.workload import Group, Workload
 from equipoise.query_players.hedge import Hedge
@@ -193,7 +194,7 @@ def test_dqrs_that_drops_everything_is_dual_query_with_the_same_ledger() -> None
 def test_one_coin_is_the_worst_case_its_price_is_for() -> None:
     """The exact Bernoulli ratio for every payoff against the price, and above it with too little noise."""
     rate, slack, n = Fraction(1, 2), Fraction(2, 5), 5
-    price = accountant.cost(accountant.Coins(rate / n, slack, 2 * rate, 1))
+    price = accountant.cost(Coins(rate / n, slack, 2 * rate, 1))
     for sabotage, fails in ((1.0, False), (0.4, True)):
         found = []
         for payoff, other in itertools.pairwise(np.arange(-n, n + 1) / n):
