@@ -1,4 +1,4 @@
-"""Lines of errors against epsilon, both axes logarithmic, with error bars: the form of the papers' plots, as SVG."""
+"""Lines of errors against epsilon, or another size: logarithmic axes, error bars, the papers' plots as SVG."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from markupsafe import Markup
 from equipoise.bench.summary import Point
 from equipoise.report.svg import Axis, picture, tag
 
-__all__ = ["NUM_COLOURS", "STYLE", "draw", "mark"]
+__all__ = ["NUM_COLOURS", "STYLE", "draw", "mark", "short"]
 
 WIDTH, HEIGHT = 460.0, 320.0
 LEFT, RIGHT, TOP, FOOT = 62.0, 14.0, 10.0, 44.0
@@ -49,8 +49,10 @@ def _dot(number: int, x: float, y: float) -> Markup:
     return tag("path", d=path, class_=f"d{number}")
 
 
-def draw(lines: Sequence[tuple[str, int, bool, Sequence[Point]]], *, error: str, title: str) -> Markup:
-    """A plot of (name, number of its colour, whether dashed, points)."""
+def draw(
+    lines: Sequence[tuple[str, int, bool, Sequence[Point]]], *, error: str, title: str, across_is: str = "epsilon"
+) -> Markup:
+    """A plot of (name, number of its colour, whether dashed, points); `across_is` says what the points' place is."""
     shown = [point for *_, points in lines for point in points]
     if not shown:
         nothing = tag("text", "not run yet", x=WIDTH / 2, y=30, class_="label middle")
@@ -58,11 +60,26 @@ def draw(lines: Sequence[tuple[str, int, bool, Sequence[Point]]], *, error: str,
     across = _axis([point.epsilon for point in shown], LEFT + 8, WIDTH - RIGHT - 8, room=0.0)
     ends = [point.mean + sign * point.standard_error for point in shown for sign in (-1, 1)]
     up = _axis([end for end in ends if end > 0], HEIGHT - FOOT, TOP, room=0.06)
-    parts = _scales(across, up, sorted({point.epsilon for point in shown}), error)
+    heights = error if error == "seconds" else f"{error} error"
+    parts = _scales(across, up, sorted({point.epsilon for point in shown}), heights, across_is)
     for _, number, dashed, points in lines:
         parts += _line(across, up, number, dashed, points)
-    words = [f"{name}: " + ", ".join(f"{p.mean:.3g} at epsilon {p.epsilon:g}" for p in ps) for name, _, _, ps in lines]
+    words = [
+        f"{name}: " + ", ".join(f"{p.mean:.3g} at {across_is} {p.epsilon:g}" for p in ps) for name, _, _, ps in lines
+    ]
     return picture(WIDTH, HEIGHT, title, "; ".join(words) + ".", parts)
+
+
+def short(value: float) -> str:
+    """A number in few characters.
+
+    Example:
+        >>> [short(value) for value in (0.05, 2.0, 50_000.0, 2e6)]
+        ['0.05', '2', '50k', '2M']
+    """
+    if value >= 1e6:
+        return f"{value / 1e6:g}M"
+    return f"{value / 1e3:g}k" if value >= 1e4 else f"{value:g}"
 
 
 def _axis(values: Sequence[float], start: float, end: float, *, room: float) -> Axis:
@@ -84,26 +101,24 @@ def _line(across: Axis, up: Axis, number: int, dashed: bool, points: Sequence[Po
     return parts
 
 
-def _scales(across: Axis, up: Axis, epsilons: Sequence[float], error: str) -> list[Markup]:
+def _scales(across: Axis, up: Axis, places: Sequence[float], heights: str, across_is: str) -> list[Markup]:
     parts = []
     for tick in _log_ticks(up):
         y = up(math.log10(tick))
         parts.append(tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y, class_="grid"))
         parts.append(tag("text", f"{tick:.3g}", x=LEFT - 6, y=y + 4, class_="number end"))
     previous = -math.inf
-    for epsilon in epsilons:
-        x = across(math.log10(epsilon))
+    for place in places:
+        x = across(math.log10(place))
         parts.append(tag("line", x1=x, x2=x, y1=TOP, y2=HEIGHT - FOOT, class_="grid"))
-        if x - previous > 26:
-            parts.append(tag("text", f"{epsilon:g}", x=x, y=HEIGHT - FOOT + 16, class_="number middle"))
+        if x - previous > 32:
+            parts.append(tag("text", short(place), x=x, y=HEIGHT - FOOT + 16, class_="number middle"))
             previous = x
     parts.append(tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=HEIGHT - FOOT, y2=HEIGHT - FOOT, class_="axis"))
     middle = (LEFT + WIDTH - RIGHT) / 2
-    parts.append(tag("text", "epsilon (logarithmic)", x=middle, y=HEIGHT - 8, class_="label middle"))
+    parts.append(tag("text", f"{across_is} (logarithmic)", x=middle, y=HEIGHT - 8, class_="label middle"))
     turned = (TOP + HEIGHT - FOOT) / 2
-    parts.append(
-        tag("text", f"{error} error", x=12, y=turned, transform=f"rotate(-90 12 {turned:.0f})", class_="label middle")
-    )
+    parts.append(tag("text", heights, x=12, y=turned, transform=f"rotate(-90 12 {turned:.0f})", class_="label middle"))
     return parts
 
 

@@ -13,13 +13,13 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-__all__ = ["Case", "Report", "Run", "Series", "averages", "lines_of"]
+from equipoise.bench.runs import Run, read_runs
 
-Run = dict[str, Any]
+__all__ = ["Case", "Report", "Series", "averages"]
 
 
 class Case(Protocol):
@@ -98,12 +98,12 @@ class Series(Generic[AnyCase]):
                 sys.stderr.write(f"{case.label}: the yardstick tables are not at {chosen.data}; skipped\n")
                 continue
             runs = 1 if chosen.quick else chosen.runs
-            for seed in range(sum(run["label"] == case.label for run in lines_of(kept)), runs):
+            for seed in range(sum(run["label"] == case.label for run in read_runs(kept)), runs):
                 sys.stderr.write(f"{case.label}: run {seed + 1} of {runs}\n")
                 run = self._apart(case, seed, chosen.out, chosen.data)
                 with kept.open("a") as log:
                     log.write(json.dumps(run) + "\n")
-        made = self.report(lines_of(kept))
+        made = self.report(read_runs(kept))
         (chosen.out / f"{self.name}.md").write_text(made.markdown)
         (chosen.out / f"{self.name}.html").write_text(made.html)
         sys.stdout.write(made.markdown)
@@ -126,11 +126,6 @@ class Series(Generic[AnyCase]):
         if done.returncode != 0:
             return {"label": case.label, "failed": (done.stderr.strip().splitlines() or ["no message"])[-1]}
         return dict(json.loads(done.stdout.splitlines()[-1]))
-
-
-def lines_of(kept: Path) -> list[Run]:
-    """What was measured so far."""
-    return [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
 
 
 def averages(runs: Sequence[Run], label: str) -> dict[str, float]:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import pytest
 
 from equipoise.bench import dual_query, fem
-from equipoise.bench.plots import Line, Plot, page
-from equipoise.bench.series import Series, lines_of
+from equipoise.bench.runs import read_runs
+from equipoise.bench.series import Series
+from equipoise.bench.series_page import Line, Plot, build
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def test_only_what_is_missing_is_measured(tmp_path, monkeypatch, capsys):
     assert series.main(["--out", str(tmp_path), "--data", str(tmp_path), "--runs", "2"]) == 1, "a run of b failed"
     assert measured == [("a", 1), ("b", 0), ("b", 1)]
     assert "c: the yardstick tables are not at" in capsys.readouterr().err
-    assert len(lines_of(tmp_path / "toy.jsonl")) == 4
+    assert len(read_runs(tmp_path / "toy.jsonl")) == 4
     assert (tmp_path / "toy.md").read_text() == "4 runs\n"
     series.main(["--out", str(tmp_path), "--data", str(tmp_path), "--runs", "2"])
     assert len(measured) == 3
@@ -139,12 +140,12 @@ def test_marginals_are_those_that_fit_and_the_same_for_a_seed():
     assert fem.marginals(sizes, 2, 4, seed=1) == fem.marginals(sizes, 2, 4, seed=1)
 
 
-def test_a_page_needs_nothing_from_elsewhere_and_says_its_numbers():
-    plot = Plot("Errors", "They fall.", "epsilon", "error", (Line("ours", ((0.1, 0.2), (1.0, 0.02))),))
-    text = page("A & B", ["Means."], [plot], "| a |")
+def test_a_page_needs_nothing_from_elsewhere_and_leaves_empty_plots_out():
+    plot = Plot("Errors", "queries", "largest", (Line("ours", ((40_000.0, 0.2), (2e6, 0.02))), Line("not run", ())))
+    text = build("A & B", "Means.", [plot, Plot("Nothing", "queries", "seconds", ())], "| a |")
     assert "A &amp; B" in text
     assert "http" not in text
-    assert text.count("<circle") == 2
-    assert ">0.5<" in text
-    flat = Plot("One", "", "x", "seconds", (Line("one", ((5.0, 3.0),)),), logarithmic=False)
-    assert "<circle" in flat.draw()
+    assert "queries (logarithmic)" in text
+    assert ">40k<" in text
+    assert ">2M<" in text
+    assert "Nothing" not in text

@@ -1,0 +1,71 @@
+"""A series' runs as one self-contained page: plots over any size (epsilon, queries, columns), then the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from equipoise.bench.plot import NUM_COLOURS, STYLE, draw, mark
+from equipoise.bench.summary import Point
+from equipoise.report.page import render
+
+__all__ = ["Line", "Plot", "build"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points joined by a line; dashed for what is not private.
+
+    Attributes:
+        name: For the legend.
+        points: (x, y), both positive.
+        dashed: Whether the line is broken.
+    """
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One plot.
+
+    Attributes:
+        title: What is shown.
+        across: What the horizontal axis is.
+        error: Which error the heights are, or "seconds".
+        lines: What is drawn.
+    """
+
+    title: str
+    across: str
+    error: str
+    lines: tuple[Line, ...]
+
+
+def build(title: str, about: str, plots: Sequence[Plot], table: str) -> str:
+    """The page; a line of the same name has the same colour in every plot, and plots without points are left out."""
+    shown = [plot for plot in plots if any(line.points for line in plot.lines)]
+    lines = {line.name: line for plot in shown for line in plot.lines}
+    colours = {name: number % NUM_COLOURS for number, name in enumerate(lines)}
+    drawn = []
+    for plot in shown:
+        # A point's first field is its horizontal place, whatever is measured there.
+        ready = [
+            (line.name, colours[line.name], line.dashed, [Point(x, y, 0.0, 1, 0.0) for x, y in sorted(line.points)])
+            for line in plot.lines
+            if line.points
+        ]
+        drawn.append((plot.title, draw(ready, error=plot.error, title=plot.title, across_is=plot.across)))
+    return render(
+        "series.html",
+        statement={"versions": {"equipoise": version("equipoise")}},
+        title=title,
+        about=about,
+        style=STYLE,
+        legend=[(mark(colours[name], dashed=line.dashed), name) for name, line in lines.items()],
+        plots=drawn,
+        table=table,
+    )
