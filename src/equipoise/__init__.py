@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from equipoise.pipeline import Steps
     from equipoise.query_players.public_error import PublicError
     from equipoise.releases import Answer, Release, load
+    from equipoise.service.client import Client
 
 __version__: str
 
@@ -51,6 +52,7 @@ __all__ = [
     "BudgetError",
     "CapacityError",
     "CertificateError",
+    "Client",
     "DataError",
     "EquipoiseError",
     "Evaluation",
@@ -81,6 +83,7 @@ __all__ = [
 
 _HOMES = {
     "Answer": "equipoise.releases",
+    "Client": "equipoise.service.client",
     "Evaluation": "equipoise.evaluation",
     "Plan": "equipoise.algorithms",
     "PrivateLearner": "equipoise.learning.learner",

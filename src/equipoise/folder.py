@@ -25,7 +25,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-__all__ = ["hold", "is_unfinished", "run_of"]
+__all__ = ["hold", "is_unfinished", "lock", "run_of"]
 
 MARKER = ".run.json"
 WITNESSES = {"release": "synthetic.parquet", "rule": "rule.json"}
@@ -47,7 +47,8 @@ def hold(folder: str | Path, *, overwrite: bool, kind: Literal["release", "rule"
     except OSError as error:
         raise OutputError(f"cannot write to {target}: {error.strerror}; choose another folder with -o") from error
     try:
-        _lock(descriptor, target)
+        if not lock(descriptor):
+            raise OutputError(f"another process is writing to {target}; wait for it, or choose another folder with -o")
         for other, witness in WITNESSES.items():
             if other != kind and (target / witness).exists():  # else parts of both would lie side by side
                 raise OutputError(f"{target} holds a {other}, not a {kind}; choose another folder with -o")
@@ -62,16 +63,16 @@ def hold(folder: str | Path, *, overwrite: bool, kind: Literal["release", "rule"
         os.close(descriptor)
 
 
-def _lock(descriptor: int, target: Path) -> None:
+def lock(descriptor: int) -> bool:
+    """Take a file for this process, until it is closed or the process ends; False when another has it."""
     try:
         if sys.platform == "win32":
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         else:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise OutputError(
-            f"another process is writing to {target}; wait for it, or choose another folder with -o"
-        ) from error
+    except OSError:
+        return False
+    return True
 
 
 def is_unfinished(folder: Path) -> bool:

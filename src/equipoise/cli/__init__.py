@@ -24,6 +24,7 @@ from equipoise.cli import (
     release,
     sample,
     schema,
+    serve,
     tune,
     verify,
 )
@@ -66,6 +67,7 @@ _add(sample.sample, sample.EXAMPLES)
 _add(evaluate.evaluate, evaluate.EXAMPLES)
 _add(verify.verify, verify.EXAMPLES)
 _add(ledger.ledger, ledger.EXAMPLES)
+_add(serve.serve, serve.EXAMPLES)
 _add(methods.methods, methods.EXAMPLES)
 _add(cite.cite, cite.EXAMPLES)
 app.add_typer(bench.app, name="bench", epilog="\n\n".join(f"$ {line}" for line in bench.EXAMPLES))

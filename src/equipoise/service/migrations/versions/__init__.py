@@ -1,0 +1,1 @@
+"""One file a migration. Never change one that was released: add another."""

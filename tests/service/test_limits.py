@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.service.conftest import Service, running, settings_of
+
+from equipoise.errors import OutputError
+from equipoise.service.server import start
+
+
+def test_a_body_has_a_size(small: Service) -> None:
+    most = small.settings.max_body
+    large = small.http.post("/v1/session", content=b"x" * (most + 1), headers={"Content-Type": "application/json"})
+    assert large.status_code == 413
+    chunks = (b" " * 2**16 for _ in range(most // 2**16 + 2))  # no content-length to look at
+    assert small.http.post("/v1/session", content=chunks).status_code == 413
+
+
+def test_a_token_has_a_rate_of_its_own(tmp_path: Path) -> None:
+    for service in running(settings_of(tmp_path, None, rate=0.01, burst=5)):
+        service.register()
+        ada, bob = service.invite("Ada"), service.invite("Bob")
+        answers = [ada.call("GET", "session").status_code for _ in range(7)]
+        assert answers == [200] * 5 + [429] * 2
+        assert int(ada.call("GET", "session").headers["retry-after"]) >= 1
+        assert bob.call("GET", "session").status_code == 200
+
+
+def test_guessing_tokens_slows_down(tmp_path: Path) -> None:
+    for service in running(settings_of(tmp_path, None, sign_ins=3)):
+        answers = [service.http.post("/v1/session", json={"token": "guess"}).status_code for _ in range(5)]
+        assert answers == [401] * 3 + [429] * 2
+
+
+def test_one_server_a_state_folder(small: Service) -> None:
+    with pytest.raises(OutputError, match="another server"):
+        start(small.settings)
+
+
+def test_nonsense_is_refused_without_being_repeated(small: Service) -> None:
+    secret = "eqp_" + "ab" * 50
+    for answer in (
+        small.http.post("/v1/session", content=b"{not json", headers={"Content-Type": "application/json"}),
+        small.http.post("/v1/session", json={"tokens": secret}),
+        small.http.post("/v1/session", json={"token": [secret]}),
+        small.http.post("/v1/session", json={"token": secret}),
+    ):
+        assert answer.status_code in (400, 401, 422)
+        assert secret not in answer.text
