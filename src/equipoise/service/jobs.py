@@ -79,6 +79,9 @@ class Jobs:
         """Stop watching; workers finish by themselves."""
         self._stop.set()
         self._thread.join(30)
+        for worker in self._workers.values():
+            if worker.poll() is None:
+                worker.returncode = 0  # no longer ours to wait for: the next server knows it by its lock
 
     def add(
         self,
