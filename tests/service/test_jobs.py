@@ -16,7 +16,7 @@ from tests.service.conftest import Service, Visitor, running, settings_of
 from equipoise.privacy.ledger import Ledger
 
 QUICK = {"epsilon": 1.0, "workload": "2-way", "method": "mwem", "columns": ["sex", "age", "region"], "rows": 100}
-LONG = {"epsilon": 1.0, "workload": "3-way", "method": "gem"}
+LONG = {"epsilon": 1.0, "workload": "3-way", "method": "pep"}
 
 
 def until(steward: Visitor, job: str, *states: str) -> Any:
