@@ -26,7 +26,7 @@ def open_session(table: Table, registered: Registered) -> Session:
     online = registered.online
     assert online is not None
     return Session.open(
-        table,
+        table if online["columns"] is None else table.select(online["columns"]),
         mode=online["mode"],
         epsilon=online["epsilon"],
         analyst_epsilon=online["analyst_epsilon"],
@@ -117,7 +117,7 @@ class Desks:
             raise QueryError("a marginal names each column once")
         cells = 1
         for name in marginal:
-            cells *= registered.schema.column(name).size
+            cells *= registered.asked.column(name).size
         if cells > self._max_queries:
             raise CapacityError(f"a marginal has at most {self._max_queries:,} cells here; name fewer columns")
 

@@ -101,6 +101,9 @@ class OnlineRequest(Model):
     analyst_epsilon: Epsilon = Field(examples=[1.0], description="What hides analysts from each other.")
     num_analysts: Annotated[int, Field(ge=1, le=10_000)] = Field(examples=[20])
     queries_each: Annotated[int, Field(ge=1, le=10**7)] = Field(examples=[500])
+    columns: list[Line] | None = Field(
+        default=None, min_length=1, max_length=1000, examples=[["sex", "age"]], description="Ask about these only."
+    )
 
 
 class BudgetReply(Model):
@@ -320,6 +323,9 @@ class CollectionRequest(Model):
     analyst_epsilon: Epsilon = Field(examples=[1.0])
     num_analysts: Annotated[int, Field(ge=1, le=10_000)] = Field(examples=[20])
     queries_each: Annotated[int, Field(ge=1, le=10_000)] = Field(examples=[500])
+    columns: list[Line] | None = Field(
+        default=None, min_length=1, max_length=1000, examples=[["sex", "age"]], description="Ask about these only."
+    )
 
 
 class CollectionReply(Model):
@@ -330,6 +336,7 @@ class CollectionReply(Model):
     mode: str = Field(examples=["per-query"])
     num_analysts: int = Field(examples=[20])
     queries_each: int = Field(examples=[500])
+    columns: list[str] | None = Field(examples=[["sex", "age"]])
     state: Literal["open", "answering", "answered", "given up"]
     created: datetime
     job: str | None = Field(examples=[None], description="The job that answers it; for stewards.")

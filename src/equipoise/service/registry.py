@@ -16,6 +16,7 @@ from equipoise.data.schema import Schema, from_domain, load
 from equipoise.data.table import Table, read
 from equipoise.errors import LedgerError, SchemaError, SettingError
 from equipoise.pipeline import ledger_location
+from equipoise.privacy.analyst_book import analysts_name
 from equipoise.privacy.ledger import Ledger
 from equipoise.service import database as db
 from equipoise.service import files, journal
@@ -57,6 +58,12 @@ class Registered:
     def ledger(self) -> str:
         """Path or URL of the ledger."""
         return str(self.schema.ledger)
+
+    @property
+    def asked(self) -> Schema:
+        """What may be asked about one by one: the schema, or the columns of it that were opened."""
+        columns = None if self.online is None else self.online["columns"]
+        return self.schema if columns is None else self.schema.select(columns)
 
     @property
     def answers(self) -> bool:
@@ -179,6 +186,12 @@ class Registry:
     def budget(self, registered: Registered) -> Budget:
         """What is spent and left of a table's data budget."""
         return look(registered.ledger, registered.schema)
+
+    def analyst_budget(self, registered: Registered) -> Budget | None:
+        """The same of the budget that protects analysts from each other; None before anything was spent of it."""
+        epsilon, delta = registered.analyst_total
+        account = find_account(registered.ledger, analysts_name(registered.name))
+        return None if account is None else Budget("", True, epsilon, delta, account.held())
 
     def _registered(self, row: Any) -> Registered:
         return Registered(

@@ -141,8 +141,9 @@ class Worker:
         chosen = sa.select(db.batches).where(db.batches.c.collection == asked["collection"])
         with db.read(self._engine) as connection:
             batches = {row.person: json.loads(row.queries) for row in connection.execute(chosen)}
+        table = self._registry.open(registered)
         made = answer_round(
-            self._registry.open(registered),
+            table if asked["columns"] is None else table.select(asked["columns"]),
             batches,
             mode=asked["mode"],
             epsilon=asked["epsilon"],

@@ -37,7 +37,10 @@ CollectionId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", examples=["0123456
 def open_collection(request: Request, person: Steward, table: TableName, body: CollectionRequest) -> CollectionReply:
     """Call for batches. Nothing is spent until the collection is closed."""
     server = server_of(request)
-    server.registry.get(table).require_open()
+    registered = server.registry.get(table)
+    registered.require_open()
+    if body.columns is not None:
+        registered.schema.select(body.columns)  # unknown names are refused here
     values = {"id": new_id(), "table": table, "request": json.dumps(body.model_dump()), "state": "open"}
     with db.write(server.engine) as connection:
         connection.execute(sa.insert(db.collections).values(**values, created=db.clock()))
@@ -83,7 +86,8 @@ def hand_in(request: Request, person: Analyst, collection: CollectionId, body: B
     server = server_of(request)
     row = _row(server, collection, of=person)
     registered = server.registry.get(row.table)
-    queries = _checked(registered, body, most=json.loads(row.request)["queries_each"])
+    asked = json.loads(row.request)
+    queries = _checked(registered, body, columns=asked["columns"], most=asked["queries_each"])
     which = (db.batches.c.collection == collection) & (db.batches.c.person == person.id)
     with db.write(server.engine) as connection:
         held = sa.select(db.collections.c.state).where(db.collections.c.id == collection).with_for_update()
@@ -125,15 +129,18 @@ def _reply(row: Any, person: Person) -> CollectionReply:
         mode=asked["mode"],
         num_analysts=asked["num_analysts"],
         queries_each=asked["queries_each"],
+        columns=asked["columns"],
         state=row.state,
         created=journal.when(row.created),
         job=asked.get("job") if person.role == "steward" else None,
     )
 
 
-def _checked(registered: Registered, body: BatchRequest, *, most: int) -> list[str | list[str]]:
+def _checked(
+    registered: Registered, body: BatchRequest, *, columns: list[str] | None, most: int
+) -> list[str | list[str]]:
     """The batch in normal form; refused here rather than when everybody's are answered."""
-    schema, number = registered.schema, 0
+    schema, number = registered.schema if columns is None else registered.schema.select(columns), 0
     found: list[str | list[str]] = []
     for query in body.queries:
         if isinstance(query, str):

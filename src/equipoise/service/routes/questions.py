@@ -48,7 +48,7 @@ def my_table(request: Request, person: Analyst) -> AnalystTable:
         num_rows=server.registry.open(registered).bounded(0).num_rows,
         columns=[
             ColumnReply(name=column.name, kind=column.kind, ordered=column.ordinal, labels=list(column.labels))
-            for column in registered.schema.columns
+            for column in registered.asked.columns
         ],
         frozen=registered.frozen,
         online=spending.online_reply(registered.online),
@@ -59,7 +59,7 @@ def my_table(request: Request, person: Analyst) -> AnalystTable:
 @router.post("/text", operation_id="read_text", responses=refusals(400, 413, 422))
 def read_text(request: Request, person: Analyst, body: TextRequest) -> TextReply:
     """A query in its normal form, or what is wrong with it. Asks nothing and costs nothing."""
-    schema = server_of(request).registry.get(str(person.table)).schema
+    schema = server_of(request).registry.get(str(person.table)).asked
     return TextReply(text=describe(parse(body.query, schema), schema))
 
 
@@ -108,7 +108,7 @@ def download_synthetic(
     registered = server.registry.get(str(person.table))
     hypothesis = server.desks.session(registered).hypothesis()
     rng = np.random.default_rng()
-    table = decode(hypothesis.sample(rng, rows), registered.schema, rng)
+    table = decode(hypothesis.sample(rng, rows), registered.asked, rng)
     buffer = io.BytesIO()
     pa_csv.write_csv(table, buffer)
     headers = {"Content-Disposition": f'attachment; filename="{registered.name}-synthetic.csv"'}

@@ -101,10 +101,11 @@ def show_spending(request: Request, person: Steward, table: TableName) -> Spendi
     server = server_of(request)
     registered = server.registry.get(table)
     budget, account = server.registry.budget(registered), Ledger(registered.ledger).existing(table)
+    second = server.registry.analyst_budget(registered)
     status = server.desks.status(registered)
     return Spending(
         budget=spending.budget_reply(budget),
-        analyst_budget=None,
+        analyst_budget=None if second is None else spending.budget_reply(second),
         runs=[] if account is None else spending.runs(account),
         analysts=[spending.analyst(found, status) for found in server.people.of_table(table)],
         history=[] if account is None else spending.history(account, budget),
