@@ -23,10 +23,11 @@ from equipoise.privacy.analyst_book import Page, SessionBook, State, Update
 from equipoise.privacy.conditional import WindowTest
 from equipoise.privacy.events import Event, Gaussian
 from equipoise.privacy.noise import ExactNoise, Noise
+from equipoise.privacy.noisy_stop import NoisyLimit
 from equipoise.queries.query import Query
 from equipoise.query_players.asked import AskedQueries
 
-__all__ = ["Label", "NoiseEach", "Outcome", "Responder", "Tested", "draw_quota"]
+__all__ = ["Label", "NoiseEach", "Outcome", "Responder", "Tested", "limit_of"]
 
 Label = tuple[str | int, ...]
 
@@ -103,15 +104,9 @@ class NoiseEach:
         return MixtureOfProducts(tuple(np.full((1, size), 1 / size) for size in self._shape), np.ones(1))
 
 
-def draw_quota(plan: SessionPlan) -> int:
-    """How many paid answers an epoch lasts for: s and two-sided geometric noise, clipped."""
-    clip = plan.number("clip")
-    noise = int(ExactNoise().laplace(np.zeros(1, dtype=np.int64), _above(1 / plan.fraction("quota_epsilon")))[0])
-    return plan.number("epoch") + max(-clip, min(clip, noise))
-
-
-def _above(value: Fraction) -> float:
-    return math.nextafter(float(value), math.inf)
+def limit_of(plan: SessionPlan) -> NoisyLimit:
+    """When an epoch of a plan ends."""
+    return NoisyLimit(plan.fraction("stop_epsilon"), plan.number("epoch"), plan.number("margin"))
 
 
 class Tested:
@@ -133,28 +128,27 @@ class Tested:
         self._threshold = plan.number("threshold")
         self._price = plan.reserve.rho / plan.max_paid
         self._rate = plan.fraction("rate")
+        self._limit = limit_of(plan) if plan.mode == "online" else None
         self.forget()
 
     def forget(self) -> None:
         """See `Responder.forget`."""
         self._scores = Scores(self._shape, self._rules)
         self._hypothesis: Hypothesis = self._scores.weights(self._rate)
-        self._version, self._halted = 0, False
+        self._state = State(0, 0, 0, 0, False)
 
     def refresh(self) -> None:
         """See `Responder.refresh`."""
         state = self._book.state()
-        self._halted = state.halted
-        if state.version == self._version:
-            return
-        if self._plan.mode == "pmw":
-            self._learn([update for _, update in self._book.updates(self._scores.num_updates)])
-            self._hypothesis = self._scores.weights(self._rate)
-        else:
-            body = self._book.hypothesis(state.version)
-            assert body is not None
-            self._hypothesis = Sampled.from_bytes(body, self._shape)
-        self._version = state.version
+        if state.version != self._state.version:
+            if self._plan.mode == "pmw":
+                self._learn([update for _, update in self._book.updates(self._scores.num_updates)])
+                self._hypothesis = self._scores.weights(self._rate)
+            else:
+                body = self._book.hypothesis(state.version)
+                assert body is not None
+                self._hypothesis = Sampled.from_bytes(body, self._shape)
+        self._state = state
 
     def _learn(self, updates: Sequence[Update]) -> None:
         self._scores.add([(from_canonical(update.query), update.sign) for update in updates])
@@ -166,38 +160,47 @@ class Tested:
     def answer(self, analyst: str, label: Label, query: Query, page: Page | None) -> Outcome:
         """See `Responder.answer`."""
         around = self._hypothesis.share(query) * self._num_rows
-        if self._halted:
+        if self._state.halted:
             return Outcome(around, None, "unverified", Fraction(0))
         low, high = math.ceil(around - self._threshold), math.floor(around + self._threshold)
         noisy = self._player.test(self._tests, query, label, low=low, high=high)
         near = Outcome(around, self._plan.half_width, "hypothesis", Fraction(0))
-        if noisy is None:
+        # A look at the count at every query: one only after hits would tell them.
+        if noisy is None and not self._due(self._state):
             return near
         with self._book.page() if page is None else nullcontext(page) as written:
-            if written.state.num_paid >= self._tests.max_hits:
-                # Other processes spent all of it since the last refresh. What was not paid for must look like a test
-                # that passed, whose half-width then is too small for once.
-                return near
-            sign = 1 if around > noisy else -1
-            halted, version = written.state.halted, written.state.version
-            written.paid(analyst, None if halted else Update(version, canonical(query), sign))
-            if not halted:
+            if noisy is None:
                 self._advance(written)
+                outcome = near
+            else:
+                outcome = self._pay(written, analyst, query, noisy, near)
+        if page is None:
+            self.refresh()
+        return outcome
+
+    def _due(self, state: State) -> bool:
+        return self._limit is not None and self._limit.reached(state.waiting, state.threshold)
+
+    def _pay(self, page: Page, analyst: str, query: Query, noisy: int, near: Outcome) -> Outcome:
+        if page.state.num_paid >= self._tests.max_hits:
+            # Other processes spent all of it since the last refresh. What was not paid for must look like a test that
+            # passed, whose half-width then is too small for once.
+            return near
+        halted = page.state.halted
+        sign = 1 if near.value > noisy else -1
+        page.paid(analyst, None if halted else Update(page.state.version, canonical(query), sign))
+        if not halted and (self._limit is None or self._due(page.state)):
+            self._advance(page)
         return Outcome(float(noisy), self._plan.paid_half_width, "paid", self._price)
 
     def _advance(self, page: Page) -> None:
-        """Change the hypothesis, when it is due, on the page that the last paid answer is written on."""
-        state = page.state
-        if self._plan.mode == "pmw":
-            page.move(state._replace(version=state.version + 1, halted=state.num_paid >= self._tests.max_hits))
-            return
-        waiting = [update for _, update in page.updates(self._scores.num_updates)]
-        self._learn([update for update in waiting if update.version < state.version])  # epochs that others ended
-        waiting = [update for update in waiting if update.version == state.version]
-        if len(waiting) <= state.quota:
-            return
-        self._learn(waiting)
-        body = self._scores.sample(self._rate / self._plan.number("epoch"), self._plan.number("num_samples"))
-        version = state.version + 1
-        halted = version >= self._plan.number("num_epochs")
-        page.move(State(version, state.num_paid, draw_quota(self._plan), halted), body)
+        """Change the hypothesis, on the page of the query after which it is due."""
+        state, version = page.state, page.state.version + 1
+        if self._limit is None:
+            halted = state.num_paid >= self._tests.max_hits
+            page.move(state._replace(version=version, waiting=0, halted=halted))
+        elif state.version == self._state.version:  # else another process was faster
+            self._learn([update for _, update in page.updates(self._scores.num_updates)])
+            body = self._scores.sample(self._rate / self._limit.limit, self._plan.number("num_samples"))
+            halted = version >= self._plan.number("num_epochs")
+            page.move(State(version, state.num_paid, 0, self._limit.threshold(), halted), body)

@@ -27,7 +27,7 @@ from equipoise.analysts.choice import plan_session
 from equipoise.analysts.hypotheses import memory_bytes
 from equipoise.analysts.opening import accounts_of, checked_id, checked_name, read_and_open, statement_of
 from equipoise.analysts.plan import Mode, SessionPlan
-from equipoise.analysts.responders import Label, NoiseEach, Responder, Tested, draw_quota
+from equipoise.analysts.responders import Label, NoiseEach, Responder, Tested, limit_of
 from equipoise.analysts.terms import Terms, terms_of
 from equipoise.core import Distribution
 from equipoise.data.table import Table
@@ -181,7 +181,7 @@ class Session:
             reserve=plan.reserve,
             events=plan.events,
             analyst_events=plan.analyst_events,
-            first=State(0, 0, draw_quota(plan) if plan.mode == "online" else 0, False),
+            first=State(0, 0, 0, limit_of(plan).threshold() if plan.mode == "online" else 0, False),
         )
         player, shape = AskedQueries(rows), domain.sizes
         responder: Responder = (
@@ -261,8 +261,6 @@ class Session:
     def _answer(self, analyst: str, label: Label, asked: Parsed, left: int, page: Page | None) -> Answer:
         query = asked.query
         outcome = self._responder.answer(analyst, (*label, canonical(query)), query, page)
-        if outcome.source == "paid" and page is None:
-            self._responder.refresh()
         num_rows = self._terms.num_rows
         share = min(1.0, max(0.0, outcome.value / num_rows))
         text = asked.text or describe(query, self._table.schema)

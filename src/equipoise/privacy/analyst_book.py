@@ -42,7 +42,8 @@ class State(NamedTuple):
 
     version: int
     num_paid: int
-    quota: int
+    waiting: int
+    threshold: int
     halted: bool
 
 
@@ -62,7 +63,7 @@ class Page:
         self._run = book.run.key
         book.run.open_row(connection)
         row = connection.execute(sa.select(tables.sessions).where(tables.sessions.c.run == self._run)).one()
-        self.state = State(row.version, row.num_paid, row.quota, row.halted)
+        self.state = State(row.version, row.num_paid, row.waiting, row.threshold, row.halted)
 
     def lease(self, analyst: str, least: int, most: int, *, limit: int, num_places: int) -> tuple[int, int]:
         """Set aside some of an analyst's queries; returns how many were before, and are now. A new name takes a place.
@@ -118,7 +119,8 @@ class Page:
             self._connection.execute(sa.insert(tables.updates).values(**values))
         body = {"what": "paid", "run": self._run, "number": number, "analyst": analyst}
         append(self._connection, self._book.run.account, self._run, body)
-        self.move(self.state._replace(num_paid=number + 1))
+        waiting = self.state.waiting + (update is not None)
+        self.move(self.state._replace(num_paid=number + 1, waiting=waiting))
 
     def move(self, state: State, hypothesis: bytes | None = None) -> None:
         """Change the state; with a hypothesis, it is that of the new version."""
@@ -168,7 +170,7 @@ class SessionBook:
         with store.read(self.run.engine) as connection:
             self.run.open_row(connection)
             row = connection.execute(sa.select(tables.sessions).where(tables.sessions.c.run == self.run.key)).one()
-        return State(row.version, row.num_paid, row.quota, row.halted)
+        return State(row.version, row.num_paid, row.waiting, row.threshold, row.halted)
 
     def updates(self, since: int) -> list[tuple[int, Update]]:
         """Committed updates from a number on."""

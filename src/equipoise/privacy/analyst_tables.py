@@ -18,7 +18,8 @@ sessions = sa.Table(
     sa.Column("secret", sa.Text, nullable=False),  # of the noise of each query
     sa.Column("version", sa.Integer, nullable=False),  # of the hypothesis
     sa.Column("num_paid", sa.Integer, nullable=False),
-    sa.Column("quota", sa.Integer, nullable=False),  # secret: paid answers that this version lasts for
+    sa.Column("waiting", sa.Integer, nullable=False),  # updates that the hypothesis does not have yet
+    sa.Column("threshold", sa.Integer, nullable=False),  # secret: how many of them may wait, about
     sa.Column("halted", sa.Boolean, nullable=False),
 )
 places = sa.Table(

@@ -230,11 +230,11 @@ class CappedHedge(_Record):
 
 @dataclass(frozen=True)
 class NoisyStop(_Record):
-    """A public limit on a counter, plus two-sided geometric noise, clipped. For analysts: one query counts for one.
+    """When a count that one query moves by one at most, and in one direction, first seems to reach a public limit.
 
     Attributes:
-        epsilon: Parameter of the noise: Pr[k] proportional to exp(-epsilon |k|).
-        delta: Probability that the noise was clipped.
+        epsilon: Half of it for the noise of the threshold, half for the noise of each look at the count.
+        delta: Probability that the count reaches the limit and a margin, where it is stopped without noise.
     """
 
     kind: ClassVar[str] = "noisy_stop"

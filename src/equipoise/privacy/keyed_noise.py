@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import secrets
 from collections.abc import Iterator
 from fractions import Fraction
 
-__all__ = ["KeyedNoise", "laplace_from", "new_secret"]
+__all__ = ["KeyedNoise", "fresh_laplace", "laplace_from", "new_secret"]
 
 SECRET_BYTES = 32
 _BLOCK = 64
@@ -59,6 +60,11 @@ class KeyedNoise:
             block = hashlib.blake2b(message, key=self._secret, digest_size=_BLOCK, person=b"equipoise noise").digest()
             yield int.from_bytes(block, "big")
             number += 1
+
+
+def fresh_laplace(scale: Fraction) -> int:
+    """Discrete Laplace noise by the same sampler, from the operating system: for what is not asked for again."""
+    return laplace_from(_Bits(iter(lambda: int.from_bytes(os.urandom(_BLOCK), "big"), -1)), scale)
 
 
 class _Bits:

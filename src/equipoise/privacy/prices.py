@@ -67,7 +67,7 @@ def cost(event: Event) -> Cost:
         Prsma                E^2/2         none       E = 62 e, 11 delta: neel2019heuristics, Theorem 8
         AboveThreshold       e^2/2         e = e1+e2  lyu2017understanding, Theorem 2: one threshold, bits only
         CappedHedge          sum b^2/8     sum b      b = rate t + slack after t updates (Lemma B, docs): the range
-        NoisyStop            e^2/2         none       two-sided geometric noise on a count, but for delta
+        NoisyStop            e^2/2         none       pure e but for delta: proof in privacy/noisy_stop.py
         AnalystGame          E^2/2         none       (E, delta)-DP: privacy/analyst_accountant.py
         Group                k^2 rho       k epsilon  bun2016concentrated, Proposition 1.9
         Tuned, budget rho    rho           none       and `shift` and `factor`: proof in privacy/random_runs.py

@@ -49,7 +49,7 @@ def test_online_changes_the_hypothesis_only_at_the_end_of_an_epoch(tmp_path: Pat
     session = opened("online", tmp_path / "ledger.sqlite")
     uniform = session.hypothesis().marginal((0, 1, 2))
     assert np.allclose(uniform, 1 / 8)
-    longest = session.plan.number("epoch") + session.plan.number("clip") + 1
+    longest = session.plan.number("epoch") + session.plan.number("margin")
     paid = 0
     while session.status().version == 0:
         assert paid <= longest
