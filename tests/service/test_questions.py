@@ -36,8 +36,7 @@ def test_an_analyst_asks_and_sees_only_their_own(service: Service) -> None:
     assert ada.post("text", {"query": "age >= 20 and age <= 59 and sex = Male"}) == {
         "text": "sex = Male and age in 20..59"
     }
-    rows = ada.call("GET", "synthetic.csv?rows=50").text.splitlines()
-    assert (len(rows), rows[0]) == (51, '"sex","age","score","region"')
+    assert ada.call("GET", "synthetic.csv").status_code == 409  # noise on every answer: there is none
     service.server.history.close()
     assert [question["query"] for question in ada.get("questions")] == [None, "sex = Female"]
     used = {found["name"]: (found["asked"], found["paid"]) for found in service.steward.get("tables/people/analysts")}
@@ -111,3 +110,15 @@ def test_what_cannot_be_opened_spends_nothing(small: Service) -> None:
     assert [column["name"] for column in small.analysts["Ada"].get("table")["columns"]] == ["sex", "age"]
     small.invite("Bob")
     assert small.steward.call("POST", "tables/people/analysts", {"name": "Eve"}).status_code == 409  # two places
+
+
+def test_answers_from_the_shared_synthetic_data_are_free(service: Service) -> None:
+    service.register()
+    made = service.open_for_questions(mode="pmw", epsilon=15.0, num_analysts=50, queries_each=100_000)
+    assert made["online"]["mode"] == "pmw", made["online"]["reason"]
+    ada = service.invite("Ada")
+    answers = [ada.post("questions", FEMALE, key=key)["answers"][0] for key in ("a", None, "a")]
+    assert [answer["source"] for answer in answers] == ["hypothesis"] * 3
+    assert answers[0] == answers[2]
+    rows = ada.call("GET", "synthetic.csv?rows=50").text.splitlines()
+    assert (len(rows), rows[0]) == (51, '"sex","age","score","region"')

@@ -1,6 +1,6 @@
 // The analyst's pages: asking, the schema, batches, downloads.
 import { get, key, post, put } from './api.js';
-import { facts, field, form, h, number, percent, table, when } from './dom.js';
+import { bars, facts, field, form, h, number, percent, table, when } from './dom.js';
 import { builder } from './builder.js';
 import * as charts from './charts.js';
 
@@ -27,7 +27,7 @@ async function ask() {
         facts([
           ['table', `${mine.name}, ${number(mine.num_rows, 9)} records`],
           ['you may still ask', left],
-          ['error bar', `± ${percent(mine.online.half_width)} when free, ± ${percent(mine.online.paid_half_width)} when paid`],
+          ['error bar', bars(mine.online)],
         ])),
       asking(mine, async (body) => {
         result.replaceChildren();
@@ -157,13 +157,13 @@ async function downloads() {
   const rows = h('input', { name: 'rows', type: 'number', min: 1, max: 100000, value: 1000, required: true });
   return h('section', {}, h('h1', {}, 'Downloads'),
     h('div', { class: 'panel' }, h('h2', {}, 'Shared synthetic data'),
-      mine.online ? [
+      mine.online && mine.online.mode !== 'noise' ? [
         h('p', { class: 'quiet' }, 'Rows drawn from the synthetic data that free answers come from, as it is now. They cost nothing.'),
         form([field('Rows', rows)], 'Download CSV', async (given) => {
           const link = h('a', { href: `/v1/synthetic.csv?rows=${encodeURIComponent(given.rows)}`, download: `${mine.name}-synthetic.csv` });
           link.click();
         }),
-      ] : h('p', { class: 'empty' }, 'This table is not open for questions, so it has no shared synthetic data.')),
+      ] : h('p', { class: 'empty' }, 'There is none: this table is not open for questions, or answers each with noise of its own.')),
     h('div', { class: 'panel' }, h('h2', {}, 'Releases'),
       shared.length ? table('Newest first', ['made', 'what', 'files'], shared.map((job) => [
         when(job.created), `${job.request.method}, ${job.request.workload}, epsilon ${job.request.epsilon}`,

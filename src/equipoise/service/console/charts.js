@@ -33,26 +33,31 @@ export function history(points, total) {
     s('path', { class: 'line', d: path }));
 }
 
-const short = (text, most = 34) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+const short = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
-// Shares as bars with whiskers: the truth is within all whiskers at once with probability 0.95.
+// Shares as bars with whiskers: the truth is within all whiskers at once with probability 0.95. On a narrow screen a
+// query stands above its bar, so that it can still be read.
 export function answers(list) {
   const shown = list.slice(0, 60);
-  const [width, left, right, step] = [600, 220, 70, 24];
+  const narrow = window.innerWidth < 640;
+  const [width, left, right, step] = narrow ? [340, 4, 60, 42] : [700, 280, 70, 24];
   const most = Math.max(1e-9, ...shown.map((answer) => Math.min(1, answer.share + (answer.half_width ?? 0))));
   const x = (value) => left + ((width - left - right) * Math.max(0, Math.min(most, value))) / most;
   const words = `Shares with error bars of ${shown.length} ${shown.length === 1 ? 'answer' : 'answers'}; the table below has the same numbers.`;
+  const label = (text, top) => (narrow
+    ? s('text', { x: left, y: top + 12 }, short(text, 48))
+    : s('text', { x: left - 8, y: top + step / 2 + 4, 'text-anchor': 'end' }, short(text, 42)));
   return s('svg', { viewBox: `0 0 ${width} ${shown.length * step + 26}`, width, role: 'img', 'aria-label': words },
     s('line', { class: 'axis', x1: left, x2: left, y1: 0, y2: shown.length * step }),
     shown.map((answer, i) => {
-      const middle = i * step + step / 2;
+      const middle = i * step + (narrow ? 27 : step / 2);
       const bar = answer.half_width ?? 0;
+      const [low, high] = [x(answer.share - bar), x(answer.share + bar)];
       return s('g', {},
         s('title', {}, answer.text),
-        s('text', { x: left - 8, y: middle + 4, 'text-anchor': 'end' }, short(answer.text)),
+        label(answer.text, i * step),
         s('rect', { class: 'bar', x: left, y: middle - 7, width: Math.max(0, x(answer.share) - left), height: 14 }),
-        bar ? s('line', { class: 'whisker', x1: x(answer.share - bar), x2: x(answer.share + bar), y1: middle, y2: middle }) : null,
-        bar ? s('path', { class: 'whisker', d: `M${x(answer.share - bar)},${middle - 4}v8M${x(answer.share + bar)},${middle - 4}v8` }) : null,
+        bar ? s('path', { class: 'whisker', d: `M${low},${middle}H${high}M${low},${middle - 4}v8M${high},${middle - 4}v8` }) : null,
         s('circle', { class: `dot-${answer.source === 'hypothesis' ? 'free' : answer.source}`, cx: x(answer.share), cy: middle, r: 4 }),
         s('text', { x: width, y: middle + 4, 'text-anchor': 'end' }, percent(answer.share, 1)));
     }),

@@ -45,8 +45,15 @@ export const when = (text) => {
   return h('time', { datetime: text }, date.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' }));
 };
 
-export const number = (value, digits = 4) => Number(value).toLocaleString('en', { maximumSignificantDigits: digits });
+export const number = (value, digits = 4) => (value && Math.abs(value) < 1e-4
+  ? Number(value).toExponential(1).replace('.0e', 'e')
+  : Number(value).toLocaleString('en', { maximumSignificantDigits: digits }));
 export const percent = (value, digits = 2) => `${(100 * value).toFixed(digits)} %`;
+
+// How far off answers can be: in mode noise none is free.
+export const bars = (how) => (how.mode === 'noise'
+  ? `± ${percent(how.paid_half_width)}; every answer has noise of its own, paid for in advance`
+  : `± ${percent(how.half_width)} for a free answer, ± ${percent(how.paid_half_width)} for a paid one`);
 
 // A form whose button is off while its action runs, and which shows what went wrong beside it.
 export function form(fields, text, action, options = {}) {

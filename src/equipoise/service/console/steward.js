@@ -1,6 +1,6 @@
 // The steward's pages: tables, one table, the audit log.
 import { get, key, post } from './api.js';
-import { act, facts, field, form, h, number, percent, select, table, when } from './dom.js';
+import { act, bars, facts, field, form, h, number, percent, select, table, when } from './dom.js';
 import * as charts from './charts.js';
 import { jobs } from './jobs.js';
 
@@ -41,6 +41,11 @@ function registration(files) {
     go(`tables/${made.name}`);
   });
 }
+
+const listed = (text) => {
+  const names = text.split(',').map((name) => name.trim()).filter(Boolean);
+  return names.length ? names : null;
+};
 
 const numbers = (given, ...names) => Object.fromEntries(names.map((name) => [name, Number(given[name])]));
 
@@ -94,7 +99,7 @@ function online(found) {
         how.reason && ['why', how.reason],
         ['places', `${found.num_analysts} of ${how.num_analysts} analysts`],
         ['questions each', number(how.queries_each, 9)],
-        ['error bar', `± ${percent(how.half_width)} for a free answer, ± ${percent(how.paid_half_width)} for a paid one (all at once, 95 %)`],
+        ['error bar', `${bars(how)} (all at once, 95 %)`],
         ['hides analysts from each other', how.protects_analysts ? 'yes' : 'no'],
       ]),
       h('p', {}, h('a', { href: `/v1/tables/${found.name}/statement`, download: `${found.name}-statement.json` }, 'Download the statement')),
@@ -107,40 +112,46 @@ function online(found) {
       field('Data budget, epsilon', amount('epsilon', '1')),
       field('Analyst budget, epsilon', amount('analyst_epsilon', '1')),
       field('Analysts, at most', whole('num_analysts', '20')),
-      field('Questions each, at most', whole('queries_each', '500'))),
+      field('Questions each, at most', whole('queries_each', '500')),
+      field('Columns', h('input', { name: 'columns', placeholder: 'all' }), 'Separated by commas. Few are needed for shared synthetic data.')),
   ], 'Open for questions', async (given) => {
-    await post(`tables/${found.name}/online`, { mode: given.mode, ...numbers(given, 'epsilon', 'analyst_epsilon', 'num_analysts', 'queries_each') });
+    await post(`tables/${found.name}/online`, { mode: given.mode, columns: listed(given.columns), ...numbers(given, 'epsilon', 'analyst_epsilon', 'num_analysts', 'queries_each') });
     again();
   });
 }
 
 async function analysts(found) {
-  const list = await get(`tables/${found.name}/analysts`);
+  const path = `tables/${found.name}/analysts`;
   const made = h('div', { 'aria-live': 'polite' });
+  const box = h('div', { id: 'analysts' });
   const reveal = (name, given) => {
     made.replaceChildren(h('div', { class: 'token' },
       h('p', {}, `The token of ${name}, good until `, when(given.expires), '. It is shown only now: copy it and pass it on safely.'),
       h('code', { id: 'token' }, given.token)));
     made.scrollIntoView({ block: 'nearest' });
   };
-  const path = `tables/${found.name}/analysts`;
+  const buttons = (one) => [
+    act('Renew', async () => { reveal(one.name, await post(`${path}/${one.id}/renew`, { name: one.name })); await draw(); }, { confirm: `Make a new token for ${one.name}? The old one stops at once.` }), ' ',
+    one.state === 'active' && act('Revoke', async () => { await post(`${path}/${one.id}/revoke`); await draw(); }, { class: 'danger tiny', confirm: `Revoke the token of ${one.name}?` }),
+  ];
+  async function draw() {
+    const list = await get(path);
+    box.replaceChildren(list.length
+      ? table('What each has used; never what they asked', ['name', 'token', 'until', 'asked', 'paid', ''],
+        list.map((one) => [one.name, state(one.state, one.state !== 'active'), when(one.expires), number(one.asked, 9), number(one.paid, 9), buttons(one)]), [3, 4])
+      : h('p', { class: 'empty' }, 'Nobody is invited yet.'));
+  }
+  await draw();
   return [
-    h('div', { class: 'panel' }, h('h2', {}, 'Analysts'),
-      list.length
-        ? table('What each has used; never what they asked', ['name', 'token', 'until', 'asked', 'paid', ''],
-          list.map((one) => [one.name, state(one.state, one.state !== 'active'), when(one.expires), number(one.asked, 9), number(one.paid, 9),
-            h('span', {},
-              act('Renew', async () => reveal(one.name, await post(`${path}/${one.id}/renew`, { name: one.name })), { confirm: `Make a new token for ${one.name}? The old one stops at once.` }), ' ',
-              one.state === 'active' && act('Revoke', async () => { await post(`${path}/${one.id}/revoke`); again(); }, { class: 'danger tiny', confirm: `Revoke the token of ${one.name}?` }))]), [3, 4])
-        : h('p', { class: 'empty' }, 'Nobody is invited yet.')),
+    h('div', { class: 'panel' }, h('h2', {}, 'Analysts'), box),
     made,
     h('div', { class: 'panel' }, h('h2', {}, 'Invite an analyst'),
       form([h('div', { class: 'grid' },
         field('Name', h('input', { name: 'name', required: true, maxlength: 200, autocomplete: 'off' })),
         field('Days that the token is good', amount('days', '90')))], 'Invite', async (given, node) => {
-        const invited = await post(path, { name: given.name, days: Number(given.days) });
+        reveal(given.name, await post(path, { name: given.name, days: Number(given.days) }));
         node.reset();
-        reveal(given.name, invited);
+        await draw();
       })),
   ];
 }
@@ -157,9 +168,8 @@ async function releases(found) {
           field('Columns', h('input', { name: 'columns', placeholder: 'all' }), 'Separated by commas.')),
         h('label', {}, h('input', { type: 'checkbox', name: 'shared' }), ' Share it with the analysts of this table'),
       ], 'Start', async (given) => {
-        const columns = given.columns.split(',').map((name) => name.trim()).filter(Boolean);
         await post(`tables/${found.name}/releases`, {
-          epsilon: Number(given.epsilon), workload: given.workload, method: given.method, columns: columns.length ? columns : null, shared: given.shared === 'on',
+          epsilon: Number(given.epsilon), workload: given.workload, method: given.method, columns: listed(given.columns), shared: given.shared === 'on',
         }, { idempotency: key() });
         again();
       })),
@@ -181,8 +191,9 @@ async function batches(found) {
         field('Data budget, epsilon', amount('epsilon', '1')),
         field('Analyst budget, epsilon', amount('analyst_epsilon', '1')),
         field('Analysts, at most', whole('num_analysts', '20')),
-        field('Queries each, at most', whole('queries_each', '500')))], 'Call', async (given) => {
-        await post(`tables/${found.name}/collections`, { mode: given.mode, ...numbers(given, 'epsilon', 'analyst_epsilon', 'num_analysts', 'queries_each') });
+        field('Queries each, at most', whole('queries_each', '500')),
+        field('Columns', h('input', { name: 'columns', placeholder: 'all' }), 'Separated by commas.'))], 'Call', async (given) => {
+        await post(`tables/${found.name}/collections`, { mode: given.mode, columns: listed(given.columns), ...numbers(given, 'epsilon', 'analyst_epsilon', 'num_analysts', 'queries_each') });
         again();
       })),
   ];

@@ -28,7 +28,7 @@ from equipoise.service.models import (
     TextReply,
     TextRequest,
 )
-from equipoise.service.problems import refusals
+from equipoise.service.problems import Conflict, refusals
 from equipoise.service.routes.releases import Key
 from equipoise.service.server import server_of
 
@@ -106,7 +106,10 @@ def download_synthetic(
     """Rows drawn from the shared synthetic data that free answers come from. Costs nothing."""
     server = server_of(request)
     registered = server.registry.get(str(person.table))
-    hypothesis = server.desks.session(registered).hypothesis()
+    session = server.desks.session(registered)
+    if session.plan.mode == "noise":
+        raise Conflict("every answer of this table has noise of its own: there is no shared synthetic data")
+    hypothesis = session.hypothesis()
     rng = np.random.default_rng()
     table = decode(hypothesis.sample(rng, rows), registered.asked, rng)
     buffer = io.BytesIO()
