@@ -5,10 +5,11 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 OUT ?= demo-out
 
-.PHONY: help install demo test test-slow check bench clean
+.PHONY: help install chromium demo demo-service test test-slow check bench clean
 
 help:
 	@echo "make demo       install, release the shipped table privately, write a report"
+	@echo "make demo-service  install, start the query service with two analysts"
 	@echo "make test       install, run every check and test"
 	@echo "make test-slow  the long tests too"
 	@echo "make check      formatting, lint, types, import contracts"
@@ -25,16 +26,24 @@ install: $(STAMP)
 demo: install
 	$(BIN)/python examples/demo.py $(OUT)
 
+demo-service: install
+	$(BIN)/python examples/demo_service.py $(OUT)
+
+# The console's tests need a browser; where it is missing and may be installed, it is.
+chromium:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get install -y -qq chromium >/dev/null; } \
+		|| echo "no chromium and no way to install it: the console's browser tests will be skipped"
+
 check: install
 	$(BIN)/ruff format --check src tests examples
 	$(BIN)/ruff check src tests examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: check
+test: check chromium
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" --doctest-modules
 
-test-slow: check
+test-slow: check chromium
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal --doctest-modules
 
 bench: install

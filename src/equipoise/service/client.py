@@ -172,9 +172,10 @@ class Client:
         num_analysts: int,
         queries_each: int,
         mode: str = "online",
+        columns: Sequence[str] | None = None,
     ) -> dict[str, Any]:
         """Open a table for questions one by one; the whole cost is taken from its budgets now."""
-        body = {"mode": mode, "epsilon": epsilon, "analyst_epsilon": analyst_epsilon}
+        body = {"mode": mode, "epsilon": epsilon, "analyst_epsilon": analyst_epsilon, "columns": columns}
         return self._object(
             "POST", f"tables/{table}/online", {**body, "num_analysts": num_analysts, "queries_each": queries_each}
         )
@@ -212,9 +213,10 @@ class Client:
         num_analysts: int,
         queries_each: int,
         mode: str = "per-query",
+        columns: Sequence[str] | None = None,
     ) -> str:
         """Call for batches; returns the collection's id."""
-        body = {"mode": mode, "epsilon": epsilon, "analyst_epsilon": analyst_epsilon}
+        body = {"mode": mode, "epsilon": epsilon, "analyst_epsilon": analyst_epsilon, "columns": columns}
         body |= {"num_analysts": num_analysts, "queries_each": queries_each}
         return str(self._call("POST", f"tables/{table}/collections", body=body)["id"])
 

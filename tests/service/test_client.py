@@ -1,0 +1,84 @@
+"""The Python client and the shipped demo, against servers started with the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.service.conftest import TOTAL, make_table
+from tests.service.processes import Process
+
+import equipoise as eq
+from equipoise.service.client import ServiceError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    folder = tmp_path_factory.mktemp("client")
+    make_table(folder / "root")
+    started = Process(folder / "root", folder / "state").start()
+    with eq.Client(started.address, token=started.token) as steward:
+        steward.register("people.csv", schema="people.toml", **TOTAL)
+        steward.open_for_questions(
+            "people", mode="noise", epsilon=5.0, analyst_epsilon=1.0, num_analysts=9, queries_each=12
+        )
+    yield started
+    started.stop()
+
+
+def test_the_client_feels_like_the_library(process: Process) -> None:
+    with eq.Client(process.address, token=process.token) as steward:
+        token = steward.invite("people", "Ada")
+        assert [table["name"] for table in steward.tables()] == ["people"]
+        with eq.Client(process.address, token=token) as ada:
+            answer = ada.ask("age in 20..59 and sex = Female", key="one")
+            assert ada.ask("age in 20..59 and sex = Female", key="one") == answer
+            assert len(ada.marginal(["sex", "region"])) == 6
+            assert ada.table()["left"] == 5
+            assert ada.normal_form("sex != Male") == "sex = Female"
+            with pytest.raises(eq.QueryError, match="expected a column"):
+                ada.ask("sx = Male")
+            with pytest.raises(eq.BudgetError):
+                ada.marginal(["region", "sex"])
+            with pytest.raises(ServiceError, match="only a steward"):
+                ada.tables()
+        (who,) = steward.analysts("people")
+        assert (who["name"], who["asked"]) == ("Ada", 7)
+        steward.revoke("people", who["id"])
+        with eq.Client(process.address, token=token) as ada, pytest.raises(ServiceError, match="revoked"):
+            ada.table()
+        assert steward.spending("people")["analysts"][0]["state"] == "revoked"
+        assert {"invite", "revoke"} <= {entry["action"] for entry in steward.log()}
+
+
+def test_a_client_waits_for_a_server_that_is_killed_and_started_again(process: Process) -> None:
+    with eq.Client(process.address, token=process.token) as steward:
+        token = steward.invite("people", "Bob")
+    with eq.Client(process.address, token=token, patience=120.0) as bob:
+        process.kill()
+        restart = threading.Thread(target=process.start)
+        restart.start()
+        assert bob.ask("sex = Male").source == "paid"
+        restart.join()
+        assert bob.table()["left"] == 11
+
+
+def test_no_server() -> None:
+    client = eq.Client("http://127.0.0.1:9", token="eqp_x", patience=0.1)
+    with pytest.raises(ServiceError, match="cannot be reached"):
+        client.table()
+    client.close()
+
+
+def test_the_demo_of_the_service_runs(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "examples" / "demo_service.py"), str(tmp_path), "--stop"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert found.returncode == 0, found.stderr
+    for words in ("/console/", "steward's token", "Ada's token", "Bob's token", "of the records, ±"):
+        assert words in found.stdout
