@@ -80,6 +80,24 @@ def show_experiment(name: Name, output: Out = Path("bench-out"), json: Json = Fa
     _show(name, output, Speaker(json=json, quiet=quiet))
 
 
+@app.command("load")
+def load_source(
+    name: Annotated[str, typer.Argument(metavar="SOURCE", help="A public source.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILES", help="Its downloaded files, in order.")],
+    data: Annotated[Path, typer.Option("--data", metavar="FOLDER", help="Where tables and workloads go.")],
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make tables and workloads of a public source's files; nothing is downloaded."""
+    from equipoise.bench.sources import SOURCES, prepare
+    from equipoise.errors import SettingError
+
+    if name not in SOURCES:
+        raise SettingError(f"there is no source {name!r}; the sources are {', '.join(SOURCES)}")
+    made = prepare(SOURCES[name], files, data)
+    Speaker(json=json, quiet=quiet).result({"tables": made}, [f"{data} has {', '.join(made)} now"])
+
+
 def _show(name: str, output: Path, speaker: Speaker) -> None:
     from equipoise.bench.experiment import load
     from equipoise.bench.experiment_page import build
