@@ -51,9 +51,11 @@ def test_version_and_usage(bench: Bench) -> None:
     assert bench.run("release").exit_code == 2
 
 
-@pytest.mark.parametrize("command", ["schema", "plan", "release", "answer", "evaluate", "ledger", "methods"])
+@pytest.mark.parametrize(
+    "command", ["schema", "plan", "release", "answer", "evaluate", "verify", "ledger verify", "methods"]
+)
 def test_help_has_an_example(bench: Bench, command: str) -> None:
-    result = bench.run(command, "--help")
+    result = bench.run(*command.split(), "--help")
     assert result.exit_code == 0
     assert f"$ equipoise {command}" in result.text
     assert "--json" in result.text

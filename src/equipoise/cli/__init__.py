@@ -18,6 +18,7 @@ from equipoise.cli import (
     evaluate,
     learn,
     ledger,
+    ledger_copies,
     methods,
     plan,
     predict,
@@ -28,7 +29,7 @@ from equipoise.cli import (
     tune,
     verify,
 )
-from equipoise.cli.group import Commands
+from equipoise.cli.group import ByDefault, Commands
 
 __all__ = ["app", "main"]
 
@@ -48,12 +49,14 @@ app = typer.Typer(
 )
 
 
-def _add(command: Callable[..., Any], examples: tuple[str, ...]) -> None:
+def _add(
+    command: Callable[..., Any], examples: tuple[str, ...], to: typer.Typer = app, name: str | None = None
+) -> None:
     # Typer keeps the line ends of a docstring but joins those of an epilog: so the lines of the one are joined here,
     # and each example is a paragraph of the other.
     paragraphs = [" ".join(paragraph.split()) for paragraph in str(inspect.getdoc(command)).split("\n\n")]
     lines = [f"[bold]{'Examples' if len(examples) > 1 else 'Example'}[/bold]", *(f"$ {line}" for line in examples)]
-    app.command(help="\n\n".join(paragraphs), epilog="\n\n".join(lines))(command)
+    to.command(name, help="\n\n".join(paragraphs), epilog="\n\n".join(lines))(command)
 
 
 _add(schema.schema, schema.EXAMPLES)
@@ -66,7 +69,12 @@ _add(answer.answer, answer.EXAMPLES)
 _add(sample.sample, sample.EXAMPLES)
 _add(evaluate.evaluate, evaluate.EXAMPLES)
 _add(verify.verify, verify.EXAMPLES)
-_add(ledger.ledger, ledger.EXAMPLES)
+ledgers = typer.Typer(cls=ByDefault, help=" ".join(str(ledger.__doc__).split(": ", 1)[1].split()))
+_add(ledger.ledger, ledger.EXAMPLES, ledgers, "show")
+_add(ledger_copies.verify, ("equipoise ledger verify people.toml",), ledgers)
+_add(ledger_copies.backup, ("equipoise ledger backup people.toml people.ledger.copy",), ledgers)
+_add(ledger_copies.restore, ("equipoise ledger restore people.toml people.ledger.copy",), ledgers)
+app.add_typer(ledgers, name="ledger")
 _add(serve.serve, serve.EXAMPLES)
 _add(methods.methods, methods.EXAMPLES)
 _add(cite.cite, cite.EXAMPLES)

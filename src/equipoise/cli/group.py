@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 from equipoise.cli.console import rich_console
 from equipoise.errors import EquipoiseError
 
-__all__ = ["Commands"]
+__all__ = ["ByDefault", "Commands"]
 
 INTERRUPTED = 130
 """What shells expect after an interrupt: 128 and the signal's number."""
@@ -74,3 +74,13 @@ class Commands(TyperGroup):
             " shows it with a traceback",
             1,
         )
+
+
+class ByDefault(TyperGroup):
+    """A group whose first command is meant when none is named: `equipoise ledger people.toml` shows the ledger."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the first command's name before arguments that name none."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)

@@ -16,20 +16,22 @@ if TYPE_CHECKING:
     from equipoise.privacy.accountant import Cost
     from equipoise.privacy.ledger import Account
 
-__all__ = ["EXAMPLES", "ledger"]
+__all__ = ["EXAMPLES", "Location", "SchemaFile", "ledger", "place_of"]
+
+SchemaFile = Annotated[Path, typer.Argument(metavar="SCHEMA", help="The table's schema (TOML) or domain (JSON) file.")]
+Location = Annotated[str | None, typer.Option("--ledger", metavar="PATH|URL", help="Another ledger than the schema's.")]
 
 EXAMPLES = (
     "equipoise ledger people.toml",
-    "equipoise ledger people.toml --verify",
+    "equipoise ledger verify people.toml",
+    "equipoise ledger backup people.toml people.ledger.copy",
     "equipoise ledger people.toml --close 3f2a91",
 )
 
 
 def ledger(
-    schema: Annotated[Path, typer.Argument(metavar="SCHEMA", help="The table's schema (TOML) or domain (JSON) file.")],
-    location: Annotated[
-        str | None, typer.Option("--ledger", metavar="PATH|URL", help="Another ledger than the schema's.")
-    ] = None,
+    schema: SchemaFile,
+    location: Location = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Recompute the chain of entries and every release's spending.")
     ] = False,
@@ -48,8 +50,7 @@ def ledger(
     from equipoise.budget import find_account, look
 
     speaker = Speaker(json=json, quiet=quiet)
-    public = _schema(schema)
-    where = location or _location(public)
+    public, where = place_of(schema, location)
     account = find_account(where, public.name)
     entries = None
     if account is None:
@@ -65,6 +66,12 @@ def ledger(
     runs = [] if account is None else [_run(row) for row in account.runs()]
     body = {"table": public.name, "budget": budget.to_json(), "runs": runs, "verified_entries": entries}
     speaker.result(body, _shown(public.name, budget, runs, entries))
+
+
+def place_of(schema: Path, location: str | None) -> tuple[Schema, str | Path]:
+    """The schema, and where its ledger is."""
+    public = _schema(schema)
+    return public, location or _location(public)
 
 
 def _schema(path: Path) -> Schema:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-__all__ = ["Cost"]
+from equipoise.errors import LedgerError
+
+__all__ = ["Cost", "cost_from_text", "cost_to_text"]
+
+_NUMBER = re.compile(r"-|-?\d{1,4000}(/\d{1,4000})?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -48,3 +53,36 @@ class Cost:
     def impure(self) -> Cost:
         """The same without its pure epsilon: what a release that is not a pure one reserves."""
         return replace(self, epsilon=None)
+
+
+def cost_to_text(cost: Cost) -> str:
+    """A cost as exact text: rho, pure epsilon (or -), delta.
+
+    Then shift and factor, where a tuned release has them; then what is conditional, where something is.
+    """
+    text = f"{cost.rho} {'-' if cost.epsilon is None else cost.epsilon} {cost.delta}"
+    if cost.conditional_rho:
+        return f"{text} {cost.shift} {cost.factor} {cost.conditional_rho} {cost.conditional_epsilon}"
+    return text if cost.shift == 0 and cost.factor == 1 else f"{text} {cost.shift} {cost.factor}"
+
+
+def cost_from_text(text: str) -> Cost:
+    """The inverse of `cost_to_text`.
+
+    Raises:
+        LedgerError: the text is none.
+
+    Example:
+        >>> cost_from_text(cost_to_text(Cost(Fraction(1, 3), None))) == Cost(Fraction(1, 3), None)
+        True
+    """
+    parts = text.split()
+    try:
+        if not 3 <= len(parts) <= 7 or not all(_NUMBER.fullmatch(part) for part in parts):
+            raise ValueError("not a cost")
+        numbers = [None if part == "-" else Fraction(part) for part in parts]
+        if any(number is None or number < 0 for number in numbers[:1] + numbers[2:]):
+            raise ValueError("not a cost")
+    except (ValueError, ZeroDivisionError) as error:
+        raise LedgerError("the ledger holds a cost that cannot be read: it is damaged") from error
+    return Cost(*numbers)  # type: ignore[arg-type]  # only the second may be None

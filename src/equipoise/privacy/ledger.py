@@ -8,7 +8,6 @@ everything from the events.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from equipoise.errors import BudgetError, LedgerError
-from equipoise.privacy import accountant, events, store
-from equipoise.privacy.accountant import Cost
-from equipoise.privacy.run import Run, append, canonical, cost_from_text, cost_to_text, now
+from equipoise.privacy import store
+from equipoise.privacy.chain import append, canonical, held_by, write
+from equipoise.privacy.cost import Cost, cost_from_text, cost_to_text
+from equipoise.privacy.inspection import inspect
+from equipoise.privacy.run import Run, now
 from equipoise.privacy.totals import fits, refusal
 
 __all__ = ["Account", "Ledger"]
@@ -47,7 +48,7 @@ class Ledger:
         declared = {"epsilon": _text(epsilon), "delta": _text(delta), "rows_per_unit": rows_per_unit}
         for _ in range(2):
             try:
-                with store.write(self.engine) as connection:
+                with write(self.engine) as connection:
                     row = connection.execute(
                         sa.select(store.accounts).where(store.accounts.c.name == name)
                     ).one_or_none()
@@ -106,19 +107,10 @@ class Account:
             row.rows_per_unit,
         )
 
-    def _held(self, connection: sa.Connection) -> Cost:
-        table = store.runs
-        held = Cost()
-        for row in connection.execute(
-            sa.select(table.c.status, table.c.reserved, table.c.spent).where(table.c.account == self._key)
-        ):
-            held = held + cost_from_text(row.reserved if row.status == "open" else row.spent)
-        return held
-
     def held(self) -> Cost:
         """What all runs have spent, and what unfinished ones have reserved."""
         with store.read(self._engine) as connection:
-            return self._held(connection)
+            return held_by(connection, self._key)
 
     def check(self, asked: Cost) -> None:
         """Raise `BudgetError`, with spent, asked and left, when a plan does not fit; touches nothing."""
@@ -130,7 +122,7 @@ class Account:
         if row.epsilon is None:
             return
         epsilon, delta = float(row.epsilon), float(row.delta)
-        held = self._held(connection)
+        held = held_by(connection, self._key)
         if fits(held + asked, epsilon=epsilon, delta=delta):
             return
         raise BudgetError(refusal(row.name, epsilon, delta, held, asked))
@@ -144,7 +136,7 @@ class Account:
             reserve: The price of all of it.
             unit_seed: Secret: chooses which rows of a unit are kept, the same ones after a restart.
         """
-        with store.write(self._engine, self._key) as connection:
+        with write(self._engine, self._key) as connection:
             self._check(connection, reserve)
             values = {
                 "id": run,
@@ -194,35 +186,16 @@ class Account:
 
     def change_total(self, *, epsilon: float | None, delta: float | None) -> None:
         """Record another total: the steward's decision, kept in the chain for ever."""
-        with store.write(self._engine, self._key) as connection:
+        with write(self._engine, self._key) as connection:
             values = {"epsilon": _text(epsilon), "delta": _text(delta)}
             connection.execute(sa.update(store.accounts).where(store.accounts.c.id == self._key).values(**values))
             append(connection, self._key, None, {"what": "total", **values})
 
     def verify(self) -> int:
-        """Recompute the chain and every run's spending from its events; returns the number of entries.
+        """Recompute the chain, every run's spending and reservation, and the totals; returns the number of entries.
 
         Raises:
-            LedgerError: the chain is broken, or a run's recorded spending differs from its events.
+            LedgerError: something does not add up; the message says what.
         """
         with store.read(self._engine) as connection:
-            rows = connection.execute(
-                sa.select(store.entries).where(store.entries.c.account == self._key).order_by(store.entries.c.id)
-            ).all()
-            stored = dict(
-                connection.execute(
-                    sa.select(store.runs.c.id, store.runs.c.spent).where(store.runs.c.account == self._key)
-                ).all()
-            )
-        digest, spent = "", {run: Cost() for run in stored}
-        for row in rows:
-            digest = hashlib.sha256((digest + row.body).encode()).hexdigest()
-            if digest != row.digest:
-                raise LedgerError("the ledger's chain is broken: an entry was changed or removed")
-            body = json.loads(row.body)
-            if body["what"] == "event":
-                spent[row.run] = spent[row.run] + accountant.cost(events.from_json(body["event"]))
-        for run, text in stored.items():
-            if cost_from_text(text) != spent[run]:
-                raise LedgerError("the ledger's runs do not add up to their events")
-        return len(rows)
+            return inspect(connection, self._key)

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from fractions import Fraction
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,55 +13,16 @@ import sqlalchemy as sa
 from equipoise.core import Move
 from equipoise.errors import LedgerError
 from equipoise.privacy import events, store
-from equipoise.privacy.accountant import Cost
+from equipoise.privacy.chain import append, canonical, write
+from equipoise.privacy.cost import Cost, cost_from_text, cost_to_text
 from equipoise.privacy.events import Event
 
 __all__ = ["Run", "append", "canonical", "cost_from_text", "cost_to_text", "now"]
 
 
-def cost_to_text(cost: Cost) -> str:
-    """A cost as exact text: rho, pure epsilon (or -), delta.
-
-    Then shift and factor, where a tuned release has them; then what is conditional, where something is.
-    """
-    text = f"{cost.rho} {'-' if cost.epsilon is None else cost.epsilon} {cost.delta}"
-    if cost.conditional_rho:
-        return f"{text} {cost.shift} {cost.factor} {cost.conditional_rho} {cost.conditional_epsilon}"
-    return text if cost.shift == 0 and cost.factor == 1 else f"{text} {cost.shift} {cost.factor}"
-
-
-def cost_from_text(text: str) -> Cost:
-    """The inverse of `cost_to_text`.
-
-    Example:
-        >>> cost_from_text(cost_to_text(Cost(Fraction(1, 3), None))) == Cost(Fraction(1, 3), None)
-        True
-    """
-    rho, epsilon, *rest = text.split()
-    return Cost(Fraction(rho), None if epsilon == "-" else Fraction(epsilon), *map(Fraction, rest))
-
-
 def now() -> str:
     """The time as text, for people; nothing is decided by it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def canonical(body: dict[str, Any]) -> str:
-    """JSON in one fixed form, so that equal bodies have equal digests."""
-    return json.dumps(body, sort_keys=True, separators=(",", ":"))
-
-
-def append(connection: sa.Connection, account: int, run: str | None, body: dict[str, Any]) -> None:
-    """Add an entry to an account's chain; each digest covers the one before."""
-    last = connection.execute(
-        sa.select(store.entries.c.digest)
-        .where(store.entries.c.account == account)
-        .order_by(store.entries.c.id.desc())
-        .limit(1)
-    ).scalar()
-    text = canonical(body)
-    digest = hashlib.sha256(((last or "") + text).encode()).hexdigest()
-    connection.execute(sa.insert(store.entries).values(account=account, run=run, body=text, digest=digest))
 
 
 class Run:
@@ -133,7 +93,7 @@ class Run:
 
     def record(self, number: int, draw: Callable[[Callable[[Event, Cost], None], Cost], Move]) -> Move:
         """Debit, draw and store in one transaction (see `gate.Book`)."""
-        with store.write(self.engine, self.account) as connection:
+        with write(self.engine, self.account) as connection:
             table = store.moves
             stored = connection.execute(
                 sa.select(table.c.body).where(table.c.run == self.key, table.c.number == number)
@@ -144,14 +104,23 @@ class Run:
             charged: list[tuple[Event, Cost]] = []
             before = cost_from_text(row.spent)
             move = draw(lambda event, price: charged.append((event, price)), before)
-            self.charge(connection, number, before, charged)
-            connection.execute(sa.insert(table).values(run=self.key, number=number, body=store.move_to_bytes(move)))
+            body = store.move_to_bytes(move)
+            self.charge(connection, number, before, charged, hashlib.sha256(body).hexdigest())
+            connection.execute(sa.insert(table).values(run=self.key, number=number, body=body))
         return move
 
     def charge(
-        self, connection: sa.Connection, number: int, before: Cost, charged: Sequence[tuple[Event, Cost]]
+        self,
+        connection: sa.Connection,
+        number: int,
+        before: Cost,
+        charged: Sequence[tuple[Event, Cost]],
+        answer: str | None = None,
     ) -> None:
-        """Write the events of a move to the chain and add their prices to what was spent before."""
+        """Write the events of a move to the chain and add their prices to what was spent before.
+
+        `answer` is the hash of the move that they paid for, so that nobody can change it unseen.
+        """
         after = before
         for event, price in charged:
             after = after + price
@@ -161,6 +130,7 @@ class Run:
                 "move": number,
                 "event": events.to_json(event),
                 "cost": cost_to_text(price),
+                **({} if answer is None else {"answer": answer}),
             }
             append(connection, self.account, self.key, body)
         connection.execute(sa.update(store.runs).where(store.runs.c.id == self.key).values(spent=cost_to_text(after)))
@@ -174,7 +144,7 @@ class Run:
         self._end("closed")
 
     def _end(self, status: str) -> None:
-        with store.write(self.engine, self.account) as connection:
+        with write(self.engine, self.account) as connection:
             row = self._row(connection)
             if row.status == status:
                 return

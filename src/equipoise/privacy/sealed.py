@@ -20,9 +20,11 @@ from equipoise.core import Move
 from equipoise.errors import BudgetError
 from equipoise.privacy import store
 from equipoise.privacy.accountant import Cost, cost
+from equipoise.privacy.chain import append, write
+from equipoise.privacy.cost import cost_from_text, cost_to_text
 from equipoise.privacy.events import Event, Tuned
 from equipoise.privacy.gate import within
-from equipoise.privacy.run import Run, append, cost_from_text, cost_to_text
+from equipoise.privacy.run import Run
 
 __all__ = ["Chosen", "SealedBook", "Trials"]
 
@@ -60,7 +62,7 @@ class SealedBook:
 
     def record(self, number: int, draw: Callable[[Callable[[Event, Cost], None], Cost], Move]) -> Move:
         """Draw and store in one transaction (see `gate.Book`)."""
-        with store.write(self._run.engine, self._run.account) as connection:
+        with write(self._run.engine, self._run.account) as connection:
             rows = self._rows(connection)
             if number < len(rows):
                 return store.move_from_bytes(rows[number].body)
@@ -90,7 +92,7 @@ class Trials:
             BudgetError: the run did not reserve this much.
         """
         run, table = self._run, store.sealed
-        with store.write(run.engine, run.account) as connection:
+        with write(run.engine, run.account) as connection:
             row = run.open_row(connection)
             stored = connection.execute(
                 sa.select(table.c.body).where(table.c.run == run.key, table.c.part == _DRAW)
@@ -117,7 +119,7 @@ class Trials:
         """Make a trial's game the release's, and forget all else, in one transaction."""
         run = self._run
         moves = self.game(trial, Cost()).moves()
-        with store.write(run.engine, run.account) as connection:
+        with write(run.engine, run.account) as connection:
             run.open_row(connection)
             for number, move in enumerate(moves):
                 values = {"run": run.key, "number": number, "body": store.move_to_bytes(move)}

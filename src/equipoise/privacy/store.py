@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import os
 import time
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +27,7 @@ __all__ = [
     "accounts",
     "connect",
     "entries",
+    "location_of",
     "move_from_bytes",
     "move_to_bytes",
     "moves",
@@ -167,6 +170,11 @@ def _create_tables(engine: sa.Engine) -> None:
             time.sleep(0.1 * (attempt + 1))
 
 
+def location_of(engine: sa.Engine) -> str:
+    """The URL that an engine was made for, without the password."""
+    return engine.url.render_as_string(hide_password=True)
+
+
 @contextmanager
 def read(engine: sa.Engine) -> Iterator[sa.Connection]:
     """A consistent view that waits for nobody."""
@@ -226,5 +234,5 @@ def move_from_bytes(body: bytes) -> Move:
         with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
             values = arrays["values"] if "values" in arrays.files else None
             return Move(arrays["ids"], arrays["signs"], values, _scalar(arrays["stddev"]))
-    except (ValueError, KeyError, OSError, EOFError) as error:
+    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise LedgerError("the ledger holds a move that cannot be read") from error

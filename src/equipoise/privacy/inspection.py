@@ -1,0 +1,114 @@
+"""Everything in a ledger that must agree, computed again: `equipoise ledger verify`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from equipoise.errors import LedgerError
+from equipoise.privacy import accountant, events, store
+from equipoise.privacy.chain import digest_after, require_anchored
+from equipoise.privacy.cost import Cost, cost_from_text
+from equipoise.privacy.gate import within
+
+__all__ = ["inspect"]
+
+
+@dataclass
+class _Told:
+    """What the entries say."""
+
+    declared: dict[str, Any] = field(default_factory=dict)
+    reserved: dict[str, Cost] = field(default_factory=dict)
+    spent: dict[str, Cost] = field(default_factory=dict)
+    status: dict[str, str] = field(default_factory=dict)
+    answers: dict[tuple[str, int], str] = field(default_factory=dict)
+
+    def hear(self, body: dict[str, Any]) -> None:
+        run = body.get("run")
+        match body["what"]:
+            case "account" | "total":
+                self.declared |= {name: body[name] for name in ("epsilon", "delta", "rows_per_unit") if name in body}
+            case "reserve":
+                self.reserved[run], self.spent[run], self.status[run] = cost_from_text(body["cost"]), Cost(), "open"  # type: ignore[index]
+            case "event":
+                price = accountant.cost(events.from_json(body["event"]))
+                if cost_from_text(body["cost"]) != price:
+                    raise LedgerError(f"the ledger charged release {str(run)[:12]} another price than its event has")
+                self.spent[run] += price  # type: ignore[index]
+                if "answer" in body:
+                    self.answers[run, body["move"]] = body["answer"]  # type: ignore[index]
+            case "lost":  # a copy was put back: what it did not know of is charged (`backup.restore`)
+                self.reserved[run] = self.spent[run] = cost_from_text(body["cost"])  # type: ignore[index]
+                self.status[run] = "closed"  # type: ignore[index]
+            case "done" | "closed":
+                self.status[run] = body["what"]  # type: ignore[index]
+                if "written_off" in body:
+                    self.spent[run] = cost_from_text(body["written_off"])  # type: ignore[index]
+
+
+def inspect(connection: sa.Connection, account: int) -> int:
+    """Compare an account's tables with its chain of entries; returns the number of entries.
+
+    Raises:
+        LedgerError: it says what is broken.
+    """
+    rows = connection.execute(
+        sa.select(store.entries).where(store.entries.c.account == account).order_by(store.entries.c.id)
+    ).all()
+    try:
+        told = _told(rows)
+        _compare_account(connection, account, told)
+        _compare_runs(connection, account, told)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise LedgerError("the ledger holds an entry that cannot be read: it is damaged") from error
+    require_anchored(connection, account)
+    return len(rows)
+
+
+def _told(rows: Iterable[Any]) -> _Told:
+    told, digest = _Told(), ""
+    for number, row in enumerate(rows, 1):
+        digest = digest_after(digest, row.body)
+        if digest != row.digest:
+            raise LedgerError(f"the ledger's chain is broken at entry {number}: an entry was changed or removed")
+        told.hear(json.loads(row.body))
+    return told
+
+
+def _compare_account(connection: sa.Connection, account: int, told: _Told) -> None:
+    row = connection.execute(sa.select(store.accounts).where(store.accounts.c.id == account)).one()
+    stored = {"epsilon": row.epsilon, "delta": row.delta, "rows_per_unit": row.rows_per_unit}
+    if stored != told.declared:
+        raise LedgerError("the ledger's total or rows a unit are not those that its entries declare")
+
+
+def _compare_runs(connection: sa.Connection, account: int, told: _Told) -> None:
+    runs = connection.execute(sa.select(store.runs).where(store.runs.c.account == account)).all()
+    if {row.id for row in runs} != set(told.status):
+        raise LedgerError("the ledger's releases are not those that its entries tell of")
+    for row in runs:
+        name = f"release {row.id[:12]}"
+        if row.status != told.status[row.id]:
+            raise LedgerError(f"the ledger's {name} is marked {row.status}, and its entries say {told.status[row.id]}")
+        if cost_from_text(row.spent) != told.spent[row.id]:
+            raise LedgerError(f"the ledger's {name} does not add up to its events")
+        if cost_from_text(row.reserved) != told.reserved[row.id]:
+            raise LedgerError(f"the ledger's {name} holds another reservation than it made")
+        if not within(told.spent[row.id], told.reserved[row.id]):
+            raise LedgerError(f"the ledger's {name} has spent more than it reserved")
+        _compare_moves(connection, row.id, told)
+
+
+def _compare_moves(connection: sa.Connection, run: str, told: _Told) -> None:
+    table = store.moves
+    found = connection.execute(sa.select(table.c.number, table.c.body).where(table.c.run == run)).all()
+    bodies = {row.number: row.body for row in found}
+    for (owner, number), answer in told.answers.items():
+        if owner == run and hashlib.sha256(bodies.get(number, b"")).hexdigest() != answer:
+            raise LedgerError(f"the ledger's release {run[:12]} has lost or changed answer {number} that was paid for")

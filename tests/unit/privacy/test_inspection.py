@@ -1,0 +1,47 @@
+"""`Account.verify` says what is broken, whatever it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.noise import NoNoise
+from tests.unit.privacy.test_ledger import RHO, SELECT, open_account, pay, start
+
+from equipoise.errors import LedgerError
+from equipoise.privacy import store
+from equipoise.privacy.gate import Gate
+
+runs, moves, accounts, entries = store.runs, store.moves, store.accounts, store.entries
+
+DAMAGES: dict[str, tuple[Any, str]] = {
+    "spent": (sa.update(runs).values(spent="0 0 0"), "does not add up to its events"),
+    "reserved": (sa.update(runs).values(reserved="5 - 0"), "another reservation"),
+    "status": (sa.update(runs).values(status="closed"), "marked closed"),
+    "answer changed": (
+        sa.update(moves).values(body=store.move_to_bytes(pay(SELECT)(type("T", (), {"debit": print})()))[:-1]),
+        "lost or changed answer",
+    ),
+    "answer removed": (sa.delete(moves), "lost or changed answer"),
+    "total": (sa.update(accounts).values(epsilon="9.0"), "total"),
+    "rows a unit": (sa.update(accounts).values(rows_per_unit=2), "rows a unit"),
+    "entry": (sa.update(entries).where(entries.c.id == 3).values(body="{}"), "broken at entry 3"),
+    "digest": (sa.update(entries).where(entries.c.id == 2).values(digest="0" * 64), "broken at entry 2"),
+    "unreadable cost": (sa.update(runs).values(spent="much"), "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_is_told(tmp_path: Path, damage: str) -> None:
+    account = open_account(str(tmp_path / "ledger.sqlite"))
+    book = start(account, RHO / 2)
+    Gate(book, noise=NoNoise()).play(pay(SELECT))
+    book.finish()
+    assert account.verify() == 4
+    statement, told = DAMAGES[damage]
+    with store.connect(tmp_path / "ledger.sqlite").begin() as connection:
+        connection.execute(statement)
+    with pytest.raises(LedgerError, match=told):
+        account.verify()
