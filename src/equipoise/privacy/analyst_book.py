@@ -18,11 +18,13 @@ from equipoise.errors import BudgetError, LedgerError
 from equipoise.privacy import analyst_tables as tables
 from equipoise.privacy import store
 from equipoise.privacy.accountant import Cost, cost
+from equipoise.privacy.chain import append, write
+from equipoise.privacy.cost import cost_from_text
 from equipoise.privacy.events import Event, Group
 from equipoise.privacy.gate import within
 from equipoise.privacy.keyed_noise import KeyedNoise, new_secret
 from equipoise.privacy.ledger import Account
-from equipoise.privacy.run import Run, append, cost_from_text
+from equipoise.privacy.run import Run
 
 __all__ = ["Page", "SessionBook", "State", "Update", "analysts_name", "open_book"]
 
@@ -158,7 +160,7 @@ class SessionBook:
     @contextmanager
     def page(self) -> Iterator[Page]:
         """Begin a transaction; committed at the end of the block, undone by an error."""
-        with store.write(self.run.engine, self.run.account) as connection:
+        with write(self.run.engine, self.run.account) as connection:
             yield Page(self, connection)
 
     def state(self) -> State:
@@ -271,7 +273,7 @@ def open_book(
     stored, asked = account_run.plan, json.loads(json.dumps(plans[0]))
     if differing := [key for key in asked if asked[key] != stored.get(key)]:
         raise LedgerError(f"the session {run!r} has another {', '.join(differing)}; open it as it was, or another id")
-    with store.write(account_run.engine, account_run.account) as connection:
+    with write(account_run.engine, account_run.account) as connection:
         account_run.open_row(connection)
         begun = connection.execute(sa.select(tables.sessions.c.run).where(tables.sessions.c.run == run)).scalar()
         if begun is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from equipoise.verification import prices  # noqa: F401  registers the prices
+from equipoise.verification import analyst_prices, prices  # noqa: F401  they register themselves
 from equipoise.verification.terms import Terms, add_up, epsilon, terms_of
 
 __all__ = ["Check", "check_claims", "needed_epsilon"]
