@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 OUT ?= demo-out
 
-.PHONY: help install chromium demo demo-service test test-slow check bench clean
+.PHONY: help install chromium demo demo-service test test-slow check bench docs notebooks clean
 
 help:
 	@echo "make demo       install, release the shipped table privately, write a report"
@@ -14,11 +14,13 @@ help:
 	@echo "make test-slow  the long tests too"
 	@echo "make check      formatting, lint, types, import contracts"
 	@echo "make bench      benchmarks against peers; writes bench-out/"
+	@echo "make docs       the documentation; writes site/"
+	@echo "make notebooks  run the notebooks of examples/ and keep what they print"
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Equipoise needs Python 3.11 or later")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pandas,polars,postgres,service,bench,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pandas,polars,postgres,service,bench,docs,dev]'
 	touch $@
 
 install: $(STAMP)
@@ -35,8 +37,8 @@ chromium:
 		|| echo "no chromium and no way to install it: the console's browser tests will be skipped"
 
 check: install
-	$(BIN)/ruff format --check src tests examples
-	$(BIN)/ruff check src tests examples
+	$(BIN)/ruff format --check src tests examples docs
+	$(BIN)/ruff check src tests examples docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -56,5 +58,11 @@ bench: install
 	$(BIN)/python -m equipoise.bench.dual_query --out bench-out
 	$(BIN)/python -m equipoise.bench.fem --out bench-out
 
+docs: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+notebooks: install
+	$(BIN)/python examples/notebooks/run.py
+
 clean:
-	rm -rf $(VENV) $(OUT) bench-out
+	rm -rf $(VENV) $(OUT) bench-out site

@@ -32,7 +32,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Links from a page to files outside the folder of pages show the file's name instead: the site has no such page."""
+    """Links from a page to source files show their text only: the site has no such pages."""
     return re.sub(r"\[([^\]]+)\]\((?:\.\./)+(?:src|tests|examples)[^)]*\)", r"\1", markdown)
 
 
@@ -54,14 +54,13 @@ def commands() -> str:
     root = get_command(app)
     parts = [
         "# Commands",
-        "What `equipoise COMMAND --help` prints. Every command takes `--json` for one object on standard output; messages"
-        " and progress go to standard error. Exit codes: "
-        + str(root.epilog).removeprefix("Exit codes: "),
+        "What `equipoise COMMAND --help` prints. Every command takes `--json` for one object on standard output;"
+        " messages and progress go to standard error. Exit codes: " + str(root.epilog).removeprefix("Exit codes: "),
     ]
     for words in _command_words(root, ()):
         shown = runner.invoke(app, [*words, "--help"], prog_name="equipoise")
         text = "\n".join(line.rstrip() for line in shown.output.strip().splitlines())
-        parts.append(f"## {' '.join(words)}\n\n<pre class=\"help\">{html.escape(text)}</pre>")
+        parts.append(f'## {" ".join(words)}\n\n<pre class="help">{html.escape(text)}</pre>')
     return "\n\n".join(parts) + "\n"
 
 
@@ -83,14 +82,17 @@ def notebook(path: Path) -> str:
             parts.append(text)
             continue
         parts.append(f"```python\n{text}\n```")
+        printed = "".join("".join(output["text"]) for output in cell["outputs"] if output["output_type"] == "stream")
+        parts += [f"```text\n{printed.rstrip()}\n```"] if printed else []
         parts += [shown for output in cell["outputs"] if (shown := _output(output))]
-    return "\n\n".join(parts) + f"\n\n*This page is the notebook `examples/notebooks/{path.name}`, which the tests run.*\n"
+    return (
+        "\n\n".join(parts) + f"\n\n*This page is the notebook `examples/notebooks/{path.name}`, which the tests run.*\n"
+    )
 
 
 def _output(output: dict[str, Any]) -> str:
-    if output["output_type"] == "stream":
-        return f"```text\n{''.join(output['text']).rstrip()}\n```"
+    """A cell's value, as a table or as text."""
     data = output.get("data", {})
     if "text/html" in data:
-        return f"<div class=\"output\">\n{''.join(data['text/html'])}\n</div>"
+        return f'<div class="output">\n{"".join(data["text/html"])}\n</div>'
     return f"```text\n{''.join(data['text/plain']).rstrip()}\n```" if "text/plain" in data else ""

@@ -30,9 +30,8 @@ class Answer:
         text: The query, in its normal form.
         share: Estimated share of the records.
         count: The same times the number of records.
-        half_width: The truth is within this of the share with probability 0.95, for a query chosen without looking
-        at the
-            noisy measurements; None when the release does not say.
+        half_width: The truth is within this of the share with probability 0.95, for a query chosen without looking at
+            the noisy measurements; None when the release does not say.
     """
 
     text: str
