@@ -31,13 +31,14 @@ class Block:
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """Every fenced block of a page. `.not-run` among its attributes says that it cannot be; files are run elsewhere."""
+    """Every fenced block of a page. `.not-run` among its attributes or a comment before it says that it is not."""
     text = page.read_text(encoding="utf-8")
     for found in FENCE.finditer(text):
         info, indent = found["info"].strip(), len(found["indent"])
         words = re.findall(r"\.([\w-]+)", info) if info.startswith("{") else info.split()[:1]
         code = "".join(line[indent:] for line in found["body"].splitlines(keepends=True))
-        not_run = "not-run" in words or code.startswith("--8<--")
+        before = text[: found.start()].rstrip().rsplit("\n", 1)[-1]
+        not_run = "not-run" in words or before.startswith("<!-- not run:") or code.startswith("--8<--")
         yield Block(words[0] if words else "", code, text[: found.start()].count("\n") + 1, not_run)
 
 
