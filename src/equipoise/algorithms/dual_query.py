@@ -18,7 +18,8 @@ Accuracy: error at most alpha with probability 1 - beta for T = 16 log|Q|/alpha^
 Differences from the paper:
   1. zCDP accounting by the range of the log-ratio (another price, same mechanism); exact draws.
   2. `mode="practice"` (default) plays several records a round, with equal weights: best for the draws and some noise
-     on the values (`noise_scale`), which answers in finer steps than one record.
+     on the values (`noise_scale`), which answers in finer steps than one record. The noise is smaller on values that
+     the draws so far asked for more often, so columns of which they say nothing now follow what they said before.
   3. It responds to the draws of the newest `memory` rounds. The weights change little from round to round, so earlier
      draws still speak for them, and hearing them again is free. 2 and 3 are post-processing.
   4. It leaves the records of the first rounds out (`burn_in`, a share of them): the first answers a uniform draw, and
@@ -109,6 +110,7 @@ class DualQuery:
             make_oracle(self.oracle),
             num_records=num_records,
             noise=Noise("exponential", noise_scale) if noise_scale else None,
+            learns=not theory,
             memory=1 if theory else self.memory,
             # Besides the records that are played before the first draw: those of round 1 at least.
             skipped=1 if theory else 1 + max(1, round(self._burn_in(setting) * drawing.num_rounds)),

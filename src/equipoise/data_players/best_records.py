@@ -28,6 +28,9 @@ from equipoise.queries.queries import Queries
 
 __all__ = ["BestRecords", "Noise", "Records"]
 
+LEAST_POPULAR = 0.1
+"""A value's popularity, 1 on average over its column, is at least this, so that no value is shut out by its noise."""
+
 MAX_TIED = 2**16
 """Values of a one-hot record up to which ties between best records are broken at random. Beyond it hardly any value
 occurs in a query, and the oracle fills the others at random anyway."""
@@ -59,12 +62,14 @@ class Records(NamedTuple):
     Attributes:
         rounds: The records of each round, of shape (num_columns, num_records); the first was played before any move.
         opening: The query that was drawn before any move, of FEM; no ids for others.
+        asked: How often each value occurred in a query that was to hold; kept by a player that learns its noise.
         notes: What did not go as asked, and in how many rounds.
         num_unproved: Records that the oracle did not prove to be best.
     """
 
     rounds: tuple[Codes, ...]
     opening: tuple[IntArray, IntArray]
+    asked: FloatArray | None
     notes: Counter[str]
     num_unproved: int
 
@@ -78,6 +83,8 @@ class BestRecords:
         oracle: Finds best records.
         num_records: Records a round, played with equal weights: best for different noise, or different best ones.
         noise: None for a best response (ties broken at random), else the law of the perturbation.
+        learns: Whether the noise on a value is smaller the oftener it was asked for. Exponential noise then fills a
+            column of which no query speaks with each value by its popularity, instead of by equal chances.
         memory: How many of the newest moves to respond to, together; None for all.
         skipped: Rounds left out of the conclusion: those before the query player had learnt anything.
         opens: Whether a random query is drawn before the first round, and its records count (FEM).
@@ -87,6 +94,7 @@ class BestRecords:
     oracle: Oracle
     num_records: int = 1
     noise: Noise | None = None
+    learns: bool = False
     memory: int | None = 1
     skipped: int = 1
     opens: bool = False
@@ -96,13 +104,16 @@ class BestRecords:
         drawn = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         if self.opens:
             drawn = rng.integers(self.workload.num_queries, size=1), rng.choice(np.array([-1, 1]), size=1)
-        return self._respond(rng, Records((), drawn, Counter(), 0), *drawn)
+        asked = np.zeros(self._layout.num_values) if self.learns and self.noise is not None else None
+        return self._respond(rng, Records((), drawn, asked, Counter(), 0), *drawn)
 
     def step(self, rng: np.random.Generator, state: Records, moves: Sequence[Move]) -> Records:
         """Respond to the newest moves."""
         heard = moves if self.memory is None else moves[-self.memory :]
         ids = np.concatenate([state.opening[0], *(move.ids for move in heard)])
         signs = np.concatenate([state.opening[1], *(move.signs for move in heard)])
+        if state.asked is not None:
+            state = state._replace(asked=state.asked + self._asked(moves[-1]))
         return self._respond(rng, state, ids, signs)
 
     def play(self, state: Records) -> Distribution:
@@ -131,7 +142,7 @@ class BestRecords:
         return WeightedRows(codes, weights, tuple(self.workload.domain.sizes))
 
     def _respond(self, rng: np.random.Generator, state: Records, ids: IntArray, signs: IntArray) -> Records:
-        instance = self._instance(ids, signs, self._tilts(rng))
+        instance = self._instance(ids, signs, self._tilts(rng, state.asked))
         found = self.oracle.solve(instance, rng)
         return state._replace(
             rounds=(*state.rounds, found.codes),
@@ -139,9 +150,25 @@ class BestRecords:
             num_unproved=state.num_unproved + int((~found.proved).sum()),
         )
 
-    def _tilts(self, rng: np.random.Generator) -> FloatArray | None:
+    def _asked(self, move: Move) -> FloatArray:
+        """How often each value occurs in the queries that the move asks to hold."""
+        held = move.signs > 0
+        positions = self._instance(move.ids[held], move.signs[held], None).literals
+        counts = np.bincount(positions[positions >= 0], minlength=self._layout.num_values)
+        return counts.astype(np.float64)
+
+    def _popularity(self, asked: FloatArray) -> FloatArray:
+        """How often each value was asked for, one time more, over the mean of its column."""
+        starts, sizes = self._layout.starts[:-1], self._layout.sizes
+        means = np.add.reduceat(asked + 1, starts) / sizes
+        return np.maximum((asked + 1) / np.repeat(means, sizes), LEAST_POPULAR)
+
+    def _tilts(self, rng: np.random.Generator, asked: FloatArray | None) -> FloatArray | None:
         """What each value of a record gains in each copy of the problem."""
         shape = self.num_records, self._layout.num_values
+        if self.noise is not None and asked is not None:
+            # The smallest of independent exponentials is each with a chance in proportion to its rate.
+            return self.noise.draw(rng, shape) / self._popularity(asked)
         if self.noise is not None:
             tilts = self.noise.draw(rng, shape)
             if (self._layout.sizes == 2).all():

@@ -58,6 +58,31 @@ def test_a_bit_follows_its_queries_with_the_chance_that_the_noise_stays_below_th
     assert stats.binomtest(ones, 4000, math.exp(-3 / scale)).pvalue < THRESHOLD
 
 
+def test_learnt_noise_fills_a_column_by_how_often_its_values_were_asked_for() -> None:
+    """Value 0 was asked for nine times, 1 only not to hold: 10/12, 1/12, 1/12. Even noise, the control, is far off."""
+    workload = Workload(Domain(("x",), (3,)), (Group((0,), (3,)),))
+    asked, silence = said(*[1] * 9, *[-2] * 5), said()
+    chances = {}
+    for learns in (True, False):
+        player = BestRecords(
+            workload, BranchAndBound(), num_records=12_000, noise=Noise("exponential", 2.0), learns=learns
+        )
+        rng = np.random.default_rng(3)
+        state = player.step(rng, player.step(rng, player.init(rng), [asked]), [asked, silence])
+        counts = np.bincount(state.rounds[-1][0], minlength=3)
+        chances[learns] = float(stats.chisquare(counts, [10_000, 1_000, 1_000]).pvalue)
+    assert chances[True] > THRESHOLD
+    assert chances[False] < THRESHOLD
+
+
+def test_values_never_asked_for_are_not_shut_out() -> None:
+    """The floor: noise at most ten times that of an even column, whatever was asked for."""
+    workload = Workload(Domain(("x",), (3,)), (Group((0,), (3,)),))
+    player = BestRecords(workload, BranchAndBound(), noise=Noise("exponential", 1.0), learns=True)
+    assert player._popularity(np.array([1e6, 0.0, 0.0])) == pytest.approx([3.0, 0.1, 0.1], rel=1e-4)
+    assert player._popularity(np.zeros(3)) == pytest.approx([1.0, 1.0, 1.0])
+
+
 def test_without_noise_records_are_best_and_ties_are_broken_at_random() -> None:
     game = triples()
     player = BestRecords(game.workload, BranchAndBound(), num_records=50)
