@@ -184,3 +184,10 @@ def test_the_first_rounds_are_left_out_of_the_release(options: dict[str, Any], s
     """One before the first draw, one that answers it, and of 20 rounds a fifth; nothing of the latter in theory."""
     algorithm = create("dual_query", options if "mode" in options else options | {"num_rounds": 20})
     assert algorithm.players(ADULT, algorithm.plan(ADULT)).data_player.skipped == skipped
+
+
+@pytest.mark.parametrize(("num_rounds", "scale"), [(10, 2.0), (120, 2.0), (360, 6.0)])
+def test_the_noise_of_fem_grows_with_the_rounds(num_rounds: int, scale: float) -> None:
+    for method in ("fem", "sep_fem"):
+        assert plan(method, num_rounds=num_rounds).options["noise_scale"] == pytest.approx(scale)
+    assert plan("fem", num_rounds=num_rounds, noise_scale=1.0).options["noise_scale"] == 1.0
