@@ -20,8 +20,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from equipoise.core import IntArray
+from equipoise.data.files import open_stream
 from equipoise.data.items import ITEMS, Items
-from equipoise.data.sources import Source, open_source, open_stream
+from equipoise.data.sources import Source, open_source
 from equipoise.errors import DataError
 
 __all__ = ["BitColumns", "BitSource", "open_baskets"]

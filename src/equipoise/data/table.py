@@ -12,21 +12,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from equipoise.core import Codes, IntArray, Progress, code_type, silent
 from equipoise.data.baskets import open_baskets
-from equipoise.data.conversion import BoolArray
+from equipoise.data.bounding import LIST_BYTES, Bounding, Lists, count_bounded
 from equipoise.data.schema import Schema, from_domain, load
-from equipoise.data.sources import Source, open_source
-from equipoise.data.units import keep_rows
+from equipoise.data.sources import Distributed, Source, open_source
 from equipoise.errors import DataError, SchemaError, SettingError
 
 __all__ = ["Table", "read"]
 
 BATCH_ROWS = 2**16
 """Rows of a batch: large enough to forget Arrow's overhead, small enough for the cache of one core."""
+
+UNIT_BYTES = 2**30
+"""Memory for choosing the rows of privacy units, unless told: 5 million rows of 40 columns in one pass."""
 
 MOST_DENSE = 1024
 """Items up to which a row is read as codes, one for each item, and any workload and method will do."""
@@ -43,20 +44,37 @@ class Table:
 
     Attributes:
         schema: What is public about it.
-        kept: Which rows of the source are used; None means all (see `bounded`).
+        unit_seed: Chooses the rows of each privacy unit that are used; None means all rows (see `bounded`).
+        memory: Bytes that choosing them may take.
     """
 
     schema: Schema
     source: Source = field(repr=False)
-    kept: BoolArray | None = field(default=None, repr=False, compare=False)
+    unit_seed: int | None = field(default=None, repr=False, compare=False)
+    memory: int = field(default=UNIT_BYTES, repr=False, compare=False)
+    # What passes over the source have found, for all tables made of this one.
+    _found: dict[tuple[str, int], int] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def num_rows(self) -> int:
         """Number of rows used. For a CSV file this takes a pass over it, once."""
-        rows = self.source.num_rows if self.kept is None else int(np.count_nonzero(self.kept))
+        bounding = self.bounding
+        rows = self.source.num_rows if bounding is None else self._num_bounded_rows(bounding)
         if rows == 0:
             raise DataError("the table has no rows")
         return rows
+
+    def _num_bounded_rows(self, bounding: Bounding) -> int:
+        key = (bounding.unit, bounding.rows_per_unit)
+        if key not in self._found:
+            if isinstance(self.source, Distributed):
+                self._found[key] = self.source.count_bounded(bounding)
+            else:
+                source = self.source
+                self._found[key] = count_bounded(
+                    lambda: (batch.column(0) for batch in source.batches([bounding.unit], BATCH_ROWS)), bounding
+                )
+        return self._found[key]
 
     def select(self, columns: Iterable[str]) -> Table:
         """The table with only these columns, in the order given; the others are not read.
@@ -66,31 +84,49 @@ class Table:
         """
         return replace(self, schema=self.schema.select(columns))
 
-    def bounded(self, seed: int) -> Table:
+    def bounded(self, seed: int, *, memory: int = UNIT_BYTES) -> Table:
         """The table with at most `rows_per_unit` rows of each privacy unit, chosen at random by the seed.
 
-        The table itself when the schema names no unit. See `units.keep_rows` for the guarantee.
+        The table itself when the schema names no unit. See `units.choose_rows` for the guarantee. A row without a unit
+        is refused when the rows are counted or read.
 
-        Raises:
-            DataError: A row has no unit.
+        Args:
+            seed: Chooses the rows.
+            memory: Bytes that the choice may take; less means more passes over the table.
         """
-        unit = self.schema.unit
-        if unit is None or self.kept is not None:
+        if self.schema.unit is None or self.unit_seed is not None:
             return self
-        chunks = [batch.column(0) for batch in self.source.batches([unit], BATCH_ROWS)]
-        kept = keep_rows(chunks, unit, rows_per_unit=self.schema.rows_per_unit, seed=seed)
-        return replace(self, kept=kept)
+        return replace(self, unit_seed=seed, memory=memory)
 
-    def raw_batches(self, *, batch_rows: int = BATCH_ROWS) -> Iterator[Any]:
-        """Arrow record batches of the rows used, before encoding: private, for the encoder and the steward only."""
-        start = 0
-        for batch in self.source.batches(self.schema.source_columns, batch_rows):
-            end = start + batch.num_rows
-            yield batch if self.kept is None else batch.filter(pa.array(self.kept[start:end]))
-            start = end
+    @property
+    def bounding(self) -> Bounding | None:
+        """How rows of a privacy unit are chosen; None when all rows are used."""
+        if self.schema.unit is None or self.unit_seed is None:
+            return None
+        columns = self.schema.columns
+        return Bounding.within(
+            self.memory,
+            num_rows=self.source.num_rows,
+            row_bytes=LIST_BYTES if self.schema.items is not None else len(columns) * self.code_type.itemsize,
+            unit=self.schema.unit,
+            rows_per_unit=self.schema.rows_per_unit,
+            seed=self.unit_seed,
+        )
+
+    @property
+    def code_type(self) -> np.dtype[Any]:
+        """The type of all codes: the one that the largest column needs."""
+        return np.dtype(code_type(max(self.schema.domain.sizes)))
+
+    def _raw(self, batch_rows: int) -> Iterator[Any]:
+        """Arrow batches before encoding, those with rows; the unit's column is the last one where rows are bounded."""
+        names = self.schema.source_columns
+        if (bounding := self.bounding) is not None:
+            names = (*names, bounding.unit)
+        return (batch for batch in self.source.batches(names, batch_rows) if batch.num_rows)
 
     def batches(self, *, batch_rows: int = BATCH_ROWS, progress: Progress = silent) -> Iterator[Codes]:
-        """Encoded rows, in order, at most `batch_rows` at a time; only these columns are read.
+        """Encoded rows, at most `batch_rows` at a time; only these columns are read.
 
         Args:
             batch_rows: Most rows in one batch; memory is bounded by it (and by a row group's pages or a CSV block).
@@ -109,23 +145,29 @@ class Table:
                 self.schema.items.dense(*rows) for rows in self.baskets(batch_rows=batch_rows, progress=progress)
             )
             return
-        columns = self.schema.columns
-        dtype = code_type(max(column.size for column in columns))
-        total = 0 if progress is silent else self.num_rows
-        done = 0
-        for batch in self.raw_batches(batch_rows=batch_rows):
-            if batch.num_rows == 0:
-                continue
-            codes = np.empty((len(columns), batch.num_rows), dtype=dtype)
-            for row, column in enumerate(columns):
-                codes[row] = column.encode(batch.column(row))
+        encoded = (self.encode(batch) for batch in self._raw(batch_rows))
+        if (bounding := self.bounding) is not None:
+            whole = bounding.codes(lambda: ((b.column(-1), self.encode(b)) for b in self._raw(batch_rows)))
+            encoded = (c[:, i : i + batch_rows] for c in whole for i in range(0, c.shape[1], batch_rows))
+        total, done = 0 if progress is silent else self.num_rows, 0
+        for codes in encoded:
             yield codes
-            done += batch.num_rows
+            done += codes.shape[1]
             progress(done, total)
 
-    def baskets(
-        self, *, batch_rows: int = BATCH_ROWS, progress: Progress = silent
-    ) -> Iterator[tuple[IntArray, NDArray[np.int32]]]:
+    def encode(self, batch: Any) -> Codes:
+        """The codes of a record batch whose first columns are the schema's.
+
+        Raises:
+            DataError: A cell does not fit the schema.
+        """
+        columns = self.schema.columns
+        codes = np.empty((len(columns), batch.num_rows), dtype=self.code_type)
+        for row, column in enumerate(columns):
+            codes[row] = column.encode(batch.column(row))
+        return codes
+
+    def baskets(self, *, batch_rows: int = BATCH_ROWS, progress: Progress = silent) -> Iterator[Lists]:
         """The rows of a table of items, at most `batch_rows` at a time: see `Items.encode`.
 
         Raises:
@@ -133,28 +175,52 @@ class Table:
         """
         items = self.schema.items
         assert items is not None
+        lists = (items.encode(batch.column(0)) for batch in self._raw(batch_rows))
+        if (bounding := self.bounding) is not None:
+            whole = bounding.lists(
+                lambda: ((batch.column(-1), items.encode(batch.column(0))) for batch in self._raw(batch_rows))
+            )
+            lists = (part for found in whole for part in _cut(*found, batch_rows))
         total, done = 0 if progress is silent else self.num_rows, 0
-        for batch in self.raw_batches(batch_rows=batch_rows):
-            if batch.num_rows:
-                yield items.encode(batch.column(0))
-                done += batch.num_rows
-                progress(done, total)
+        for starts, places in lists:
+            yield starts, places
+            done += len(starts) - 1
+            progress(done, total)
 
 
-def read(source: Any, *, schema: str | Path | Schema) -> Table:
+def _cut(starts: IntArray, items: NDArray[np.int32], num_rows: int) -> Iterator[Lists]:
+    for first in range(0, len(starts) - 1, num_rows):
+        edges = starts[first : first + num_rows + 1]
+        yield edges - edges[0], items[edges[0] : edges[-1]]
+
+
+def read(
+    source: Any,
+    *,
+    schema: str | Path | Schema,
+    table: str | None = None,
+    query: str | None = None,
+    engine: Any = None,
+) -> Table:
     """Open a table; rows are read later, when they are counted.
 
     Args:
-        source: Path of a CSV, CSV.gz, Parquet or Arrow/Feather file; a pandas or polars data frame; an Arrow table, or
-            anything else with `__arrow_c_stream__`. For a table of items also a libsvm file, a file with one list a
-            line, a scipy sparse matrix, or a 0/1 array.
+        source: Path of a CSV, CSV.gz, Parquet or Arrow/Feather file, of a folder of such files, or a pattern such as
+            `sales/*.parquet`; a database's URL (`postgresql://`, `sqlite://`, `duckdb://`); a pandas, polars or Spark
+            data frame; an Arrow table, or anything else with `__arrow_c_stream__`. For a table of items also a libsvm
+            file, a file with one list a line, a scipy sparse matrix, or a 0/1 array.
         schema: Path of a schema file (TOML) or of a domain file (JSON), or a `Schema`.
+        table: Which table of the database.
+        query: Or which query to it; it is only read.
+        engine: Where its files are counted: None for this machine, or Spark: a session, or a master such as `local[4]`
+            or `spark://host:7077`. A Spark data frame is counted where it lives.
 
     Raises:
         SchemaError: The schema cannot be read.
         DataError: The table cannot be read, lacks a column, repeats a column name, or has no rows.
 
     Example:
+        >>> import pyarrow as pa
         >>> from equipoise.data.whole import Integer
         >>> people = pa.table({"age": [31, 47, 35], "note": ["a", "b", "c"]})
         >>> table = read(people, schema=Schema("people", (Integer(name="age", min=0, max=99, bins=10),)))
@@ -162,11 +228,20 @@ def read(source: Any, *, schema: str | Path | Schema) -> Table:
         (3, [[[3, 4, 3]]])
     """
     public = schema if isinstance(schema, Schema) else _read_schema(Path(schema))
-    table = Table(public, open_source(source) if public.items is None else open_baskets(source, public.items))
-    _check_names(table.source.names, public)
-    if next(table.source.batches(public.source_columns[:1], BATCH_ROWS), None) is None:
-        raise DataError("the table has no rows")
-    return table
+    if public.items is None or table is not None or query is not None:
+        opened = open_source(source, table=table, query=query)
+    else:
+        opened = open_baskets(source, public.items)
+    if engine is not None and engine != "local":
+        from equipoise.data.spark import distribute
+
+        opened = distribute(opened, engine)
+    _check_names(opened.names, public)
+    if not isinstance(opened, Distributed):
+        first = opened.batches(public.source_columns[:1], BATCH_ROWS)
+        if next((batch for batch in first if batch.num_rows), None) is None:
+            raise DataError("the table has no rows")
+    return Table(public, opened)
 
 
 def _read_schema(path: Path) -> Schema:

@@ -1,7 +1,7 @@
-"""Counting on this machine: one streaming pass over the table, the only place that reads private rows.
+"""Counting on this machine: a streaming pass over the table, or several when its counts do not fit in memory.
 
-Memory is bounded by a batch a thread plus the counts, whatever the number of rows. Counts are whole numbers, so the
-result does not depend on batches, threads or order.
+Memory is bounded by a batch a thread plus the counts of a pass, whatever the number of rows. Counts are whole numbers,
+so the result does not depend on batches, threads, passes or order.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from concurrent.futures import ThreadPoolExecutor
 from equipoise.core import Codes, IntArray, Progress, silent
 from equipoise.data.table import Table
 from equipoise.engines.bits import count_conjunctions
+from equipoise.engines.passes import COUNT_BYTES, Counts, Pass, plan_passes, room_for
 from equipoise.errors import DataError, QueryError, SettingError
 from equipoise.privacy import Private
 from equipoise.queries.conjunctions import Conjunctions
-from equipoise.queries.counting import Tally
-from equipoise.queries.cover import cover
+from equipoise.queries.cover import Columns
 from equipoise.queries.queries import Queries
+from equipoise.queries.sparse import SparseCounts
 from equipoise.queries.workload import Workload
 
-__all__ = ["count", "count_codes", "memory_bytes"]
+__all__ = ["count", "count_codes"]
 
 BATCH_ROWS = 2**17
 """Rows of a batch: their codes (1.7 MB for 13 columns) are read from the shared cache once for each block of the cover,
@@ -31,8 +32,7 @@ while that block's counts stay in the core's own. Measured best between 2**14 an
 TALLY_BYTES = 2**28
 """Beyond this much memory for one tally a thread, the threads share a tally and split its blocks instead of rows."""
 
-COUNT_BYTES = 4  # of a cell in a tally
-RESULT_BYTES = 8  # of a query in the result
+Marginal = tuple[Columns, IntArray | SparseCounts]
 
 
 def count(
@@ -40,6 +40,7 @@ def count(
     workload: Queries,
     *,
     threads: int | None = None,
+    memory: int | None = None,
     batch_rows: int = BATCH_ROWS,
     progress: Progress = silent,
 ) -> Private:
@@ -49,24 +50,35 @@ def count(
         table: The private table; of its rows nothing else is ever read.
         workload: Queries over the table's columns.
         threads: How many to use; by default, one for each processor this process may run on.
+        memory: Bytes that this process may take; what does not fit is counted in further passes. None for no limit.
         batch_rows: Rows held at a time by each thread.
-        progress: Told the number of rows done.
+        progress: Told the number of rows done, of all passes.
 
     Raises:
         QueryError: The workload is over other columns than the table's.
         DataError: A row does not fit the schema, or the table changed while it was read.
+        CapacityError: The limit is too low for the counts; nothing was read.
     """
     if workload.domain != table.schema.domain:
         raise QueryError("the workload was built over other columns than the table's; build it from the table's schema")
+    threads = _num_threads(threads)
     if isinstance(workload, Conjunctions):
-        return Private(count_conjunctions(table, workload, threads=_num_threads(threads), progress=progress), workload)
+        return Private(count_conjunctions(table, workload, threads=threads, memory=memory, progress=progress), workload)
     assert isinstance(workload, Workload)
-    batches = table.batches(batch_rows=batch_rows, progress=progress)
-    return Private(count_codes(batches, workload, num_rows=table.num_rows, threads=threads), workload)
+    room = None if memory is None else room_for(workload, memory, threads=threads, batch_rows=batch_rows)
+    passes = plan_passes(workload, num_rows=table.num_rows, room=room)
+
+    def marginals() -> Iterator[Marginal]:
+        for number, counted in enumerate(passes):
+            heard = _of_all(progress, number, len(passes))
+            batches = table.batches(batch_rows=batch_rows, progress=heard)
+            yield from _count_pass(batches, counted, workload, table.num_rows, threads, room)
+
+    return Private(workload.from_marginals(marginals()), workload)
 
 
 def count_codes(batches: Iterable[Codes], workload: Workload, *, num_rows: int, threads: int | None = None) -> IntArray:
-    """The true count of every query over batches of encoded rows. Not sealed: for `count`, and for public tables.
+    """The true count of every query over batches of encoded rows. Not sealed: for public tables.
 
     Args:
         batches: Encoded rows.
@@ -74,43 +86,35 @@ def count_codes(batches: Iterable[Codes], workload: Workload, *, num_rows: int, 
         num_rows: How many rows there are in all.
         threads: As for `count`.
     """
-    threads = _num_threads(threads)
+    (counted,) = plan_passes(workload, num_rows=num_rows, room=None)
+    return workload.from_marginals(_count_pass(batches, counted, workload, num_rows, _num_threads(threads), None))
+
+
+def _count_pass(
+    batches: Iterable[Codes], counted: Pass, workload: Workload, num_rows: int, threads: int, room: int | None
+) -> Iterator[Marginal]:
     sizes = workload.domain.sizes
-    blocks = cover(workload.column_sets, sizes, num_rows)
-    tally = Tally(blocks, sizes)
-    others: list[Tally] = []
+    counts, others = Counts(counted, sizes), list[Counts]()
     if threads == 1:
-        seen = _add_all(tally, batches)
-    elif _share_tally(tally.num_cells, threads):
+        seen = _add_all(counts, batches)
+    elif COUNT_BYTES * counts.dense.num_cells * threads > min(TALLY_BYTES, TALLY_BYTES if room is None else room // 2):
         with ThreadPoolExecutor(threads) as pool:
-            seen = _add_all(tally, batches, pool, threads)
+            seen = _add_all(counts, batches, pool, threads)
     else:
-        others = [Tally(blocks, sizes) for _ in range(threads - 1)]
+        others = [Counts(counted, sizes) for _ in range(threads - 1)]
         stream = _Stream(batches)
         with ThreadPoolExecutor(threads) as pool:
-            seen = sum(pool.map(lambda mine: _add_all(mine, stream), [tally, *others]))
+            seen = sum(pool.map(lambda mine: _add_all(mine, stream), [counts, *others]))
     if seen != num_rows:
         raise DataError("the table changed while it was read: it does not have as many rows as it had before")
-    return workload.from_marginals(tally.marginals(others))
+    yield from counts.marginals(others)
 
 
-def memory_bytes(workload: Workload, *, num_rows: int, threads: int | None = None, batch_rows: int = BATCH_ROWS) -> int:
-    """What `count` takes at most, beyond what reading the file takes; public quantities only."""
-    threads = _num_threads(threads)
-    sizes = workload.domain.sizes
-    cells = [_num_cells(block.columns, sizes) for block in cover(workload.column_sets, sizes, num_rows)]
-    copies = 1 if _share_tally(sum(cells), threads) else threads
-    width = 1 if max(sizes) <= 2**8 else 2 if max(sizes) <= 2**16 else 4
-    # Twice a batch: one being encoded, one being counted. Three times the largest block: its sums.
-    rows = 2 * threads * min(batch_rows, num_rows) * len(sizes) * width
-    return COUNT_BYTES * copies * sum(cells) + RESULT_BYTES * (3 * max(cells) + workload.num_queries) + rows
-
-
-def _num_cells(columns: tuple[int, ...], sizes: tuple[int, ...]) -> int:
-    number = 1
-    for column in columns:
-        number *= sizes[column]
-    return number
+def _of_all(progress: Progress, number: int, num_passes: int) -> Progress:
+    """What to tell while one of several passes runs."""
+    if progress is silent or num_passes == 1:
+        return progress
+    return lambda done, total: progress(number * total + done, num_passes * total)
 
 
 def _num_threads(threads: int | None) -> int:
@@ -122,11 +126,7 @@ def _num_threads(threads: int | None) -> int:
     return threads
 
 
-def _share_tally(num_cells: int, threads: int) -> bool:
-    return threads > 1 and COUNT_BYTES * num_cells * threads > TALLY_BYTES
-
-
-def _add_all(tally: Tally, batches: Iterable[Codes], pool: ThreadPoolExecutor | None = None, shares: int = 1) -> int:
+def _add_all(tally: Counts, batches: Iterable[Codes], pool: ThreadPoolExecutor | None = None, shares: int = 1) -> int:
     num_rows = 0
     for codes in batches:
         tally.add(codes, pool=pool, num_shares=shares)

@@ -15,6 +15,7 @@ from equipoise.core import FloatArray, IntArray
 from equipoise.errors import CapacityError, QueryError
 from equipoise.queries.norms import CHUNK, Norms, norms_of_cells, norms_of_masks
 from equipoise.queries.query import Query
+from equipoise.queries.sparse import SparseCounts
 
 __all__ = ["MAX_CELLS", "Group"]
 
@@ -72,11 +73,13 @@ class Group:
         """How many queries the group has."""
         return self.num_cells if self.masks is None else int(self.masks[0].shape[0])
 
-    def answers(self, marginal: NDArray[Any]) -> NDArray[Any]:
+    def answers(self, marginal: NDArray[Any] | SparseCounts) -> NDArray[Any]:
         """The queries' answers from the marginal's tensor, counts (int64, exact) or probabilities (float64).
 
         Never holds cells x queries: masks are applied to a slice of the queries, one column at a time.
         """
+        if isinstance(marginal, SparseCounts):
+            return self._sparse_answers(marginal)
         if self.masks is None:
             return np.ascontiguousarray(marginal).reshape(-1)
         tensor = np.asarray(marginal).reshape(self.shape)
@@ -96,6 +99,21 @@ class Group:
             queries, size = mask.shape
             result = np.matmul(mask[:, None, :], result.reshape(queries, size, -1))[:, 0, :]
         return result.reshape(-1)
+
+    def _sparse_answers(self, marginal: SparseCounts) -> IntArray:
+        result = np.zeros(self.num_queries, dtype=np.int64)
+        if self.masks is None:
+            result[marginal.cells] = marginal.counts
+            return result
+        codes = np.unravel_index(marginal.cells, self.shape)
+        step = max(1, CHUNK // max(1, len(marginal.cells)))
+        for start in range(0, self.num_queries, step):
+            part = slice(start, start + step)
+            holds = np.ones((len(result[part]), len(marginal.cells)), dtype=np.bool_)
+            for mask, code in zip(self.masks, codes, strict=True):
+                holds &= mask[part][:, code]
+            result[part] = holds @ marginal.counts
+        return result
 
     def on_products(self, factors: Sequence[FloatArray], weights: FloatArray) -> FloatArray:
         """Answers on a mixture of products: `factors[c][k]` is component k's distribution of column c."""

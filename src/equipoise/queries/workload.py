@@ -19,6 +19,7 @@ from equipoise.queries import counting, text
 from equipoise.queries.group import MAX_CELLS, Group
 from equipoise.queries.norms import Norms
 from equipoise.queries.query import Query
+from equipoise.queries.sparse import SparseCounts
 
 if TYPE_CHECKING:
     from equipoise.data.schema import Schema
@@ -168,12 +169,12 @@ class Workload:
         """How many rows each query holds for, exactly."""
         return self.from_marginals(counting.count(codes, self.column_sets, self.domain.sizes))
 
-    def from_marginals(self, tensors: Iterable[tuple[tuple[int, ...], IntArray]]) -> IntArray:
+    def from_marginals(self, tensors: Iterable[tuple[tuple[int, ...], IntArray | SparseCounts]]) -> IntArray:
         """Every query's count from the counts of each of `column_sets`, in any order."""
         return self._answers(self.groups, tensors)
 
     def _answers(
-        self, groups: Iterable[Group], tensors: Iterable[tuple[tuple[int, ...], NDArray[Any]]]
+        self, groups: Iterable[Group], tensors: Iterable[tuple[tuple[int, ...], NDArray[Any] | SparseCounts]]
     ) -> NDArray[Any]:
         """Answers of groups, one after the other, from the tensors of their marginals: one tensor is held at a time."""
         groups = tuple(groups)

@@ -212,7 +212,7 @@ def empty_parquet(folder: Path) -> Path:
 
 BAD_SOURCES: dict[str, tuple[Callable[[Path], Any], Schema, str]] = {
     "absent": (lambda folder: folder / "absent.csv", ONE, "there is no file"),
-    "folder": (lambda folder: folder, ONE, "there is no file"),
+    "folder": (lambda folder: folder, ONE, "has no files"),
     "ending": (lambda folder: store(folder, "t.xlsx", b""), ONE, r"t\.xlsx: the file's ending must be one of"),
     "object": (lambda folder: [1, 2], ONE, "cannot read a table from a list"),
     "missing column": (lambda folder: PEOPLE.drop_columns(["age"]), SCHEMA, "column 'age': the schema names it but"),

@@ -11,7 +11,7 @@ from equipoise.data.schema import Schema
 from equipoise.data.table import read
 from equipoise.data.whole import Codes
 from equipoise.engines import arrow
-from equipoise.engines.arrow import count, count_codes, memory_bytes
+from equipoise.engines.arrow import count, count_codes
 from equipoise.errors import DataError, QueryError, SettingError
 from equipoise.privacy import Private
 from equipoise.privacy.private import reveal
@@ -146,11 +146,3 @@ def test_refusals():
         count(table, workload, threads=0)
     with pytest.raises(DataError, match="changed while"):
         count_codes([make_codes((2, 3), 9)], workload, num_rows=10)
-
-
-def test_memory_is_bounded_by_the_counts_not_the_rows():
-    workload = build("3-way", make_schema((10,) * 8).domain)
-    small, large = (memory_bytes(workload, num_rows=10**k, threads=2) for k in (9, 11))
-    assert small == large
-    assert small > 8 * workload.num_queries
-    assert memory_bytes(workload, num_rows=10**9, threads=4) > small
