@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -44,6 +46,20 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def spark_session() -> Iterator[Any]:
+    """A real Spark in this process, with two executor threads and four attempts a task; stopped with the session."""
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs a Java runtime, and there is none on this machine (`make install` installs one)")
+    from equipoise.data.spark import session_of
+
+    session = session_of("local[2,4]")
+    try:
+        yield session
+    finally:
+        session.stop()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

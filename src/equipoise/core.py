@@ -22,6 +22,7 @@ __all__ = [
     "Distribution",
     "FloatArray",
     "IntArray",
+    "Measured",
     "Move",
     "Progress",
     "code_type",
@@ -124,6 +125,15 @@ class Progress(Protocol):
 
     def __call__(self, done: int, total: int) -> None:
         """`done` of `total` units of work are finished."""
+        ...
+
+
+@runtime_checkable
+class Measured(Progress, Protocol):
+    """A `Progress` that also shows amounts: rows, and their share of the bytes."""
+
+    def measure(self, num_bytes: int | None) -> None:
+        """What is done are rows, of files of so many bytes; None when there are no files."""
         ...
 
 

@@ -19,7 +19,7 @@ from equipoise.core import Codes, FloatArray, Progress, silent
 from equipoise.data.encoding import encode
 from equipoise.data.schema import Schema
 from equipoise.data.table import Table
-from equipoise.engines.arrow import count
+from equipoise.engines.scan import count
 from equipoise.errors import OutputError, SchemaError
 from equipoise.privacy.private import reveal
 from equipoise.queries.queries import Queries

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 from equipoise import folder
 from equipoise.algorithms import Players
 from equipoise.algorithms.algorithm import Forecast, price, require_public
-from equipoise.core import Progress, silent
+from equipoise.core import Measured, Progress, silent
 from equipoise.data_players.ruled import obeying
-from equipoise.engines.arrow import count
+from equipoise.engines.scan import count
 from equipoise.errors import OutputError, SettingError
 from equipoise.game.error_bars import FAILURE, error_bars
 from equipoise.game.loop import Outcome, play
@@ -141,8 +141,12 @@ def begin(
     # The seed that chooses a unit's rows is secret and kept with the run, so a second start keeps the same rows.
     unit_seed = secrets.randbits(63) if book is None else book.unit_seed
     with steps("Counting") as progress:
-        table = request.table.bounded(unit_seed)
-        truths = tuple(count(table, workload, threads=request.threads, progress=progress) for workload in asked)
+        if isinstance(progress, Measured):
+            progress.measure(request.table.num_bytes)
+        table = request.table.bounded(unit_seed, memory=request.memory_limit)
+        settings = {"threads": request.threads, "memory": request.memory_limit}
+        truths = tuple(count(table, workload, **settings, progress=progress) for workload in asked)
+        table.close()
     if book is None:
         book = account.start(run=run_id, plan=_recorded(prepared), reserve=plan.reserve, unit_seed=unit_seed)
     return book, truths

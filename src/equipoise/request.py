@@ -53,7 +53,7 @@ class Request:
         seed: Seed of public randomness; None draws one and records it.
         ledger: Path or URL; None for the schema's, or the output folder's own.
         accept_inferred: Accept bounds and categories that were read from the data; recorded as outside the guarantee.
-        memory_limit: Bytes that the game may use.
+        memory_limit: Bytes that the scan's process and the game may use.
         threads: Threads for the scan; None for all cores.
         public: A public table, or several, for the methods that use any; their rows get no protection.
     """
@@ -114,7 +114,7 @@ def limits(request: Request) -> Limits:
     if not request.epsilon > 0 or request.epsilon == float("inf"):
         raise SettingError("epsilon must be a positive number; 1 is a common choice, smaller is more private")
     # How many rows remain when each unit keeps at most its share does not depend on which ones are kept.
-    num_rows = request.table.bounded(0).num_rows
+    num_rows = request.table.bounded(0, memory=request.memory_limit).num_rows
     delta = 1 / num_rows**2 if request.delta is None else request.delta
     if not request.pure and not 0 < delta < 1 / num_rows:
         raise SettingError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json as json_format
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from equipoise.core import Progress
 
-__all__ = ["Json", "Quiet", "Speaker", "counted", "pairs", "rich_console", "sized", "table_of"]
+__all__ = ["Json", "Quiet", "Speaker", "amount", "counted", "pairs", "rich_console", "sized", "table_of"]
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes; errors and results still show.")]
@@ -74,16 +74,45 @@ class Speaker:
             TextColumn("{task.description:<10}", markup=False),
             BarColumn(),
             TaskProgressColumn(),
+            TextColumn("{task.fields[amount]}", markup=False),
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
             console=rich_console(stderr=True),
         )
         with display:
-            task = display.add_task(name, total=None)
-            yield lambda done, total: display.update(task, completed=done, total=total)
+            task = display.add_task(name, total=None, amount="")
+            yield _Bar(lambda done, total, amount: display.update(task, completed=done, total=total, amount=amount))
             finished = display.tasks[0].total or 1
             display.update(task, completed=finished, total=finished)
+
+
+class _Bar:
+    """A bar on a terminal (`core.Measured`)."""
+
+    def __init__(self, update: Callable[[int, int, str], None]) -> None:
+        self._update = update
+        self._measured = False
+        self._num_bytes: int | None = None
+
+    def measure(self, num_bytes: int | None) -> None:
+        self._measured, self._num_bytes = True, num_bytes
+
+    def __call__(self, done: int, total: int) -> None:
+        self._update(done, total, amount(done, total, self._num_bytes) if self._measured else "")
+
+
+def amount(done: int, total: int, num_bytes: int | None) -> str:
+    """How far a scan is, in rows and bytes.
+
+    Example:
+        >>> amount(1200, 4000, 10 * 2**20), amount(5, 10, None)
+        ('1,200 of 4,000 rows, 3 MiB of 10 MiB', '5 of 10 rows')
+    """
+    rows = f"{done:,} of {total:,} rows"
+    if num_bytes is None or total == 0:
+        return rows
+    return f"{rows}, {sized(num_bytes * done // total)} of {sized(num_bytes)}"
 
 
 def pairs(rows: Iterable[tuple[str, str]]) -> RichTable:

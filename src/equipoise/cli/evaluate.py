@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from equipoise.cli import options
 from equipoise.cli.console import Json, Quiet, Speaker, table_of
 from equipoise.errors import OutputError, SettingError
 
@@ -23,7 +24,7 @@ LABEL = "NOT PRIVATE: computed from the private table. For the steward only; do 
 def evaluate(
     folder: Annotated[Path, typer.Argument(metavar="OUT", help="A folder of a release, or of a rule.")],
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The private table that it was made from; for a rule, any.")
+        str, typer.Argument(metavar="FILE", help="The private table that it was made from; for a rule, any.")
     ],
     output: Annotated[
         Path | None,
@@ -31,6 +32,9 @@ def evaluate(
             "-o", "--output", metavar="HTML", help="The internal report. Default: OUT-internal.html, beside OUT."
         ),
     ] = None,
+    table: options.TableName = None,
+    query: options.Query = None,
+    engine: options.Engine = "local",
     threads: Annotated[int | None, typer.Option(help="For the scan. Default: all cores.")] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -41,7 +45,6 @@ def evaluate(
     rule (from [bold]learn[/bold]), prints the share of rows that it predicts right.
     """
     from equipoise import evaluation
-    from equipoise.data.table import read
     from equipoise.data.write import write_bytes
     from equipoise.learning.rule import is_rule
     from equipoise.releases import load
@@ -57,14 +60,14 @@ def evaluate(
         )
     release = load(folder)
     rows = evaluation.stored_rows(folder, release.schema)
-    table = read(file, schema=release.schema)
+    opened = options.open_anywhere(file, release.schema, table=table, query=query, engine=engine)
     with speaker.steps("Counting") as progress:
-        found = evaluation.evaluate(release, table, rows=rows, threads=threads, progress=progress)
+        found = evaluation.evaluate(release, opened, rows=rows, threads=threads, progress=progress)
     write_bytes(evaluation.internal_report(release, rows, found).encode(), target)
     speaker.result({**found.to_json(), "release": str(folder), "report": str(target)}, _shown(found, target))
 
 
-def _evaluate_rule(folder: Path, file: Path, output: Path | None, speaker: Speaker) -> None:
+def _evaluate_rule(folder: Path, file: str, output: Path | None, speaker: Speaker) -> None:
     from rich.text import Text
 
     from equipoise.learning.rule import load_rule

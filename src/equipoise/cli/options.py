@@ -12,6 +12,7 @@ import typer
 from equipoise.errors import SettingError
 
 if TYPE_CHECKING:
+    from equipoise.data.schema import Schema
     from equipoise.data.table import Table
     from equipoise.pipeline import Request
 
@@ -20,6 +21,7 @@ __all__ = [
     "Columns",
     "Delta",
     "Domain",
+    "Engine",
     "Epsilon",
     "File",
     "LedgerUrl",
@@ -29,7 +31,9 @@ __all__ = [
     "Options",
     "Public",
     "Pure",
+    "Query",
     "SchemaFile",
+    "TableName",
     "Workload",
     "Output",
     "Overwrite",
@@ -37,6 +41,7 @@ __all__ = [
     "Seed",
     "Threads",
     "ask",
+    "open_anywhere",
     "open_publics",
     "open_table",
     "parse_bytes",
@@ -46,8 +51,28 @@ __all__ = [
 TABLE, BUDGET, WORK = "The table", "The budget", "The work"
 
 File = Annotated[
-    Path,
-    typer.Argument(metavar="FILE", help="The private table: CSV, CSV.gz, Parquet or Arrow; of items, also libsvm."),
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="The private table: CSV, CSV.gz, Parquet or Arrow, or a folder or '*' pattern of such files; of items,"
+        " also libsvm. Or a database's URL (postgresql:// sqlite:/// duckdb:///), or spark: for Spark's own tables.",
+    ),
+]
+TableName = Annotated[
+    str | None,
+    typer.Option("--table", metavar="NAME", help="Which table of the database.", rich_help_panel=TABLE),
+]
+Query = Annotated[
+    str | None,
+    typer.Option("--query", metavar="SQL", help="Or what to select from it; only read.", rich_help_panel=TABLE),
+]
+Engine = Annotated[
+    str,
+    typer.Option(
+        metavar="local|SPARK",
+        help="Where rows are counted: here, or on Spark: spark (as configured), spark://host:port, 'local[*]'.",
+        rich_help_panel=WORK,
+    ),
 ]
 SchemaFile = Annotated[
     Path | None,
@@ -122,7 +147,14 @@ Objective = Annotated[
         rich_help_panel=WORK,
     ),
 ]
-Memory = Annotated[str, typer.Option(metavar="SIZE", help="Memory that the game may use.", rich_help_panel=WORK)]
+Memory = Annotated[
+    str,
+    typer.Option(
+        metavar="SIZE",
+        help="Memory for scan and game; what does not fit is counted in more passes.",
+        rich_help_panel=WORK,
+    ),
+]
 
 Threads = Annotated[int | None, typer.Option(help="For the scan. Default: all cores.", rich_help_panel=WORK)]
 Output = Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="The release folder to make.")]
@@ -165,10 +197,17 @@ def parse_options(pairs: Sequence[str] | None) -> dict[str, str]:
 
 
 def open_table(
-    file: Path, *, schema: Path | None, domain: Path | None, columns: str | None, workload: str | None
+    file: str | Path,
+    *,
+    schema: Path | None,
+    domain: Path | None,
+    columns: str | None,
+    workload: str | None,
+    table: str | None = None,
+    query: str | None = None,
+    engine: str = "local",
 ) -> Table:
     """The table with the columns that are asked for: by `--columns`, else by the workload file, else all."""
-    from equipoise.data.table import read
     from equipoise.queries.build import columns_of
 
     if (schema is None) == (domain is None):
@@ -178,11 +217,24 @@ def open_table(
     ending = ".toml" if schema is not None else ".json"
     if chosen.suffix.lower() != ending:
         raise SettingError(f"{chosen}: --schema takes a TOML file, --domain a JSON file")
-    table = read(file, schema=chosen)
+    opened = open_anywhere(file, chosen, table=table, query=query, engine=engine)
     names = None if workload is None else columns_of(workload)
     if columns is not None:
         names = [name.strip() for name in columns.split(",")]
-    return table if names is None else table.select(names)
+    return opened if names is None else opened.select(names)
+
+
+def open_anywhere(
+    file: str | Path, schema: Path | Schema, *, table: str | None, query: str | None, engine: str
+) -> Table:
+    """The table behind a path, a database's URL, or `spark:` for a table or query of Spark's own."""
+    from equipoise.data.table import read
+
+    if str(file) != "spark:":
+        return read(file, schema=schema, table=table, query=query, engine=engine)
+    from equipoise.data.spark import frame_of
+
+    return read(frame_of("spark" if engine == "local" else engine, table=table, query=query), schema=schema)
 
 
 def _default_workload(table: Table) -> str:
@@ -207,8 +259,14 @@ def ask(given: Mapping[str, Any], **fixed: Any) -> Request:
     from equipoise.pipeline import Request
 
     workload = given["workload"]
+    places = {name: given[name] for name in ("table", "query", "engine") if name in given}
     table = open_table(
-        given["file"], schema=given["schema"], domain=given["domain"], columns=given["columns"], workload=workload
+        given["file"],
+        schema=given["schema"],
+        domain=given["domain"],
+        columns=given["columns"],
+        workload=workload,
+        **places,
     )
     options = parse_options(given["option"])
     if given["objective"] is not None:

@@ -30,6 +30,9 @@ def release(
     schema: options.SchemaFile = None,
     domain: options.Domain = None,
     columns: options.Columns = None,
+    table: options.TableName = None,
+    query: options.Query = None,
+    engine: options.Engine = "local",
     public: options.Public = None,
     accept_inferred: options.AcceptInferred = False,
     delta: options.Delta = None,
@@ -73,7 +76,7 @@ def open_request(speaker: Speaker, given: Mapping[str, Any]) -> Request:
     return request
 
 
-def tell(speaker: Speaker, made: Release, request: Request, output: Path, file: Path) -> None:
+def tell(speaker: Speaker, made: Release, request: Request, output: Path, file: str) -> None:
     """Print what was released, where, and what is left of the budget."""
     budget = _budget(request, output)
     body = _body(made, output, budget)
@@ -109,7 +112,7 @@ def _body(made: Release, output: Path, budget: Budget) -> dict[str, Any]:
     }
 
 
-def _shown(body: dict[str, Any], budget: Budget, file: Path) -> list[Any]:
+def _shown(body: dict[str, Any], budget: Budget, file: str) -> list[Any]:
     bars, out = body["error_bars"], body["release"]
     facts = [
         ("report", body["report"]),

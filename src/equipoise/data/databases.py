@@ -132,7 +132,7 @@ class _DuckDb:
 
     @contextlib.contextmanager
     def reader(self, connection: Any, sql: str, batch_rows: int) -> Iterator[Any]:
-        yield connection.execute(sql).to_arrow_reader(batch_rows)
+        yield connection.sql(sql).to_arrow_reader(batch_rows)
 
 
 _DIALECTS: dict[str, Callable[[URL], Any]] = {
@@ -155,6 +155,7 @@ class Database:
         self._dialect = dialect
         self._query = query
         self._connection: Any = None
+        self._open = contextlib.ExitStack()  # the stream that is being read: a connection has one at a time
         self._names: tuple[str, ...] | None = None
 
     @property
@@ -182,16 +183,22 @@ class Database:
 
     def close(self) -> None:
         """End the transaction. The next pass begins another, and may see another table."""
+        self._open.close()
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):  # the program may be ending, with parts of the driver gone
+            self.close()
+
     @contextlib.contextmanager
     def _reader(self, sql: str, batch_rows: int) -> Iterator[Any]:
+        self._open.close()
         self._connect()
-        with contextlib.ExitStack() as stack:
+        with contextlib.ExitStack() as self._open:
             reader = self._dialect.reader(self._connection, sql, batch_rows)
-            yield self._told(lambda: stack.enter_context(reader))
+            yield self._told(lambda: self._open.enter_context(reader))
 
     def _connect(self) -> None:
         if self._connection is not None:

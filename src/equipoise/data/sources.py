@@ -81,6 +81,11 @@ class Distributed(ABC):
     def num_tasks(self) -> int:
         """Tasks that read it, at most."""
 
+    @property
+    def num_bytes(self) -> int | None:
+        """Bytes of its files, where they are known."""
+        return None
+
     @abstractmethod
     def map_batches(self, columns: Sequence[str], function: Any, schema: str) -> Any:
         """A Spark frame of what `function` makes, on the executors, of each partition's stream of record batches."""

@@ -28,7 +28,7 @@ from equipoise.data.sources import Distributed, Divisible, Source
 from equipoise.data.units import count_kept, hash_units
 from equipoise.errors import DataError, EquipoiseError, SettingError
 
-__all__ = ["SparkFiles", "SparkFrame", "collected", "distribute", "fault_of", "map_in_arrow", "session_of"]
+__all__ = ["SparkFiles", "SparkFrame", "collected", "distribute", "fault_of", "frame_of", "map_in_arrow", "session_of"]
 
 READ_ROWS = 2**17
 """Rows that an executor reads at a time, as on one machine (`engines.arrow.BATCH_ROWS`)."""
@@ -85,6 +85,19 @@ def map_in_arrow(frame: Any, function: Any, schema: str) -> Any:
     """The frame that `function` makes of each partition's stream of record batches, on the executors."""
     with _without_pandas_warning():
         return frame.mapInArrow(function, schema)
+
+
+def frame_of(engine: Any, *, table: str | None, query: str | None) -> Any:
+    """A table of Spark's catalogue, or a query's result, as a frame.
+
+    Raises:
+        SettingError: Not one of the two is given.
+        DataError: Spark knows no such table, or cannot read the query.
+    """
+    if (table is None) == (query is None):
+        raise SettingError("say what to read from Spark: either a table (--table) or a query (--query)")
+    session = session_of(engine)
+    return told(lambda: session.table(table) if query is None else session.sql(query))
 
 
 def distribute(source: Source, engine: Any) -> Distributed:
@@ -169,6 +182,11 @@ class SparkFiles(_Remote):
         if all(isinstance(part.file if isinstance(part, Member) else part, ParquetFile) for part in self._parts):
             return self.source.num_rows
         return _total(self.map_batches(self.names[:1], _Lengths(), TOTAL))
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the files."""
+        return self.source.num_bytes
 
     @cached_property
     def _parts(self) -> tuple[Source, ...]:

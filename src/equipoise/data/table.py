@@ -5,7 +5,7 @@ A `Table` is a source and a schema. Its rows leave it only as codes, in batches;
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from equipoise.core import Codes, IntArray, Progress, code_type, silent
 from equipoise.data.baskets import open_baskets
 from equipoise.data.bounding import LIST_BYTES, Bounding, Lists, count_bounded
 from equipoise.data.schema import Schema, from_domain, load
-from equipoise.data.sources import Distributed, Source, open_source
+from equipoise.data.sources import Distributed, Divisible, Source, open_source
 from equipoise.errors import DataError, SchemaError, SettingError
 
 __all__ = ["Table", "read"]
@@ -45,7 +45,7 @@ class Table:
     Attributes:
         schema: What is public about it.
         unit_seed: Chooses the rows of each privacy unit that are used; None means all rows (see `bounded`).
-        memory: Bytes that choosing them may take.
+        memory: Bytes that choosing them may take at once.
     """
 
     schema: Schema
@@ -76,6 +76,17 @@ class Table:
                 )
         return self._found[key]
 
+    @property
+    def num_bytes(self) -> int | None:
+        """Bytes of its files; None when it is not in files."""
+        return self.source.num_bytes if isinstance(self.source, Divisible | Distributed) else None
+
+    def close(self) -> None:
+        """Let go of what reading holds on to, such as a database's transaction; reading again is allowed."""
+        close = getattr(self.source, "close", None)
+        if close is not None:
+            close()
+
     def select(self, columns: Iterable[str]) -> Table:
         """The table with only these columns, in the order given; the others are not read.
 
@@ -84,7 +95,7 @@ class Table:
         """
         return replace(self, schema=self.schema.select(columns))
 
-    def bounded(self, seed: int, *, memory: int = UNIT_BYTES) -> Table:
+    def bounded(self, seed: int, *, memory: int = 4 * UNIT_BYTES) -> Table:
         """The table with at most `rows_per_unit` rows of each privacy unit, chosen at random by the seed.
 
         The table itself when the schema names no unit. See `units.choose_rows` for the guarantee. A row without a unit
@@ -92,11 +103,11 @@ class Table:
 
         Args:
             seed: Chooses the rows.
-            memory: Bytes that the choice may take; less means more passes over the table.
+            memory: Bytes that the process may take, a quarter of them for the choice; less means more passes.
         """
         if self.schema.unit is None or self.unit_seed is not None:
             return self
-        return replace(self, unit_seed=seed, memory=memory)
+        return replace(self, unit_seed=seed, memory=memory // 4)
 
     @property
     def bounding(self) -> Bounding | None:
@@ -237,11 +248,18 @@ def read(
 
         opened = distribute(opened, engine)
     _check_names(opened.names, public)
-    if not isinstance(opened, Distributed):
-        first = opened.batches(public.source_columns[:1], BATCH_ROWS)
-        if next((batch for batch in first if batch.num_rows), None) is None:
-            raise DataError("the table has no rows")
+    if not isinstance(opened, Distributed) and not _has_rows(opened, public.source_columns[:1]):
+        raise DataError("the table has no rows")
     return Table(public, opened)
+
+
+def _has_rows(source: Source, columns: Sequence[str]) -> bool:
+    batches = source.batches(columns, BATCH_ROWS)
+    try:
+        return any(batch.num_rows for batch in batches)
+    finally:
+        if isinstance(batches, Generator):
+            batches.close()  # now, not when it is forgotten: a database may wait for it
 
 
 def _read_schema(path: Path) -> Schema:

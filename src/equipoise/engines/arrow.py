@@ -65,6 +65,8 @@ def count(
     if isinstance(workload, Conjunctions):
         return Private(count_conjunctions(table, workload, threads=threads, memory=memory, progress=progress), workload)
     assert isinstance(workload, Workload)
+    if memory is not None and table.bounding is not None:
+        memory -= table.memory
     room = None if memory is None else room_for(workload, memory, threads=threads, batch_rows=batch_rows)
     passes = plan_passes(workload, num_rows=table.num_rows, room=room)
 

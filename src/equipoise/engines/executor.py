@@ -129,7 +129,7 @@ class _Stream:
 
 
 def _joined(batches: list[Any], batch_rows: int) -> Iterator[Any]:
-    yield from pa.Table.from_batches(batches).combinedense_pieces().to_batches(max_chunksize=batch_rows)
+    yield from pa.Table.from_batches(batches).combine_chunks().to_batches(max_chunksize=batch_rows)
 
 
 @dataclass(frozen=True)
@@ -244,17 +244,17 @@ def _whole_units(batches: Iterator[Any]) -> Iterator[Any]:
             waiting.append(batch.slice(0, cut))
             batch = batch.slice(cut)
             if batch.num_rows:
-                yield pa.Table.from_batches(waiting).combinedense_pieces()
+                yield pa.Table.from_batches(waiting).combine_chunks()
                 waiting, number = [], 0
         if batch.num_rows:
             waiting.append(batch)
             number += batch.num_rows
     if number:
-        yield pa.Table.from_batches(waiting).combinedense_pieces()
+        yield pa.Table.from_batches(waiting).combine_chunks()
 
 
 def _slices(column: Any) -> tuple[IntArray, NDArray[np.uint8]]:
-    array = column.combinedense_pieces() if isinstance(column, pa.ChunkedArray) else column
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
     wide = pa.types.is_large_binary(array.type)
     _, places, content = array.buffers()
