@@ -45,7 +45,7 @@ def kept(units: pa.Array, codes: np.ndarray, *, rows_per_unit: int, seed: int) -
 @pytest.mark.parametrize("memory", [1, 10**5, 2**30])
 def test_no_unit_keeps_more_rows_than_allowed_and_none_loses_more_than_needed(rows_per_unit: int, memory: int) -> None:
     table = visits()
-    memory = max(memory, 10_000)  # at least a handful of passes, not thousands
+    memory = max(memory, 40_000)  # at least a handful of passes, not thousands
     bounded = read(table, schema=schema(rows_per_unit, "copy")).bounded(11, memory=memory)
     before = np.bincount(table["person"].to_numpy(), minlength=PEOPLE)
     after = np.bincount([person for _, person in rows_of(bounded, batch_rows=100)], minlength=PEOPLE)
@@ -55,7 +55,7 @@ def test_no_unit_keeps_more_rows_than_allowed_and_none_loses_more_than_needed(ro
 
 def test_memory_makes_passes_and_changes_nothing_else() -> None:
     table = read(visits(), schema=schema(2, "copy"))
-    whole, sliced = table.bounded(4), table.bounded(4, memory=20_000)
+    whole, sliced = table.bounded(4), table.bounded(4, memory=80_000)
     assert (whole.bounding.num_groups, sliced.bounding.num_groups) == (1, 13)
     assert rows_of(whole) == rows_of(sliced)
 

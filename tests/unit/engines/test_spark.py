@@ -90,7 +90,8 @@ def test_logs_and_messages_hold_no_value(spark_session: Any, tmp_path: Path, cap
     workload = build("1-way", schema)
     with pytest.raises(DataError, match="column 'age'") as caught:
         scan.count(read(tmp_path / "t.csv", schema=schema, engine=spark_session), workload)
-    frame = spark_session.createDataFrame([("7",), ("canary-9917",)], "age string")
+    pq.write_table(pa.table({"age": ["7", "canary-9917"]}), tmp_path / "t.parquet")
+    frame = spark_session.read.parquet(str(tmp_path / "t.parquet"))
     with pytest.raises(DataError, match="column 'age'") as again:
         scan.count(read(frame, schema=schema), workload)
     logged = "".join(capfd.readouterr())
@@ -118,6 +119,6 @@ def test_what_spark_is_not_for(spark_session: Any) -> None:
     schema = Schema("t", (Integer(name="age", min=0, max=9),))
     with pytest.raises(SettingError, match="Spark counts tables of"):
         read(pa.table({"age": [1]}), schema=schema, engine=spark_session)
-    table = read(spark_session.createDataFrame([(7,)], "age int"), schema=schema)
+    table = read(spark_session.sql("SELECT 7 AS age"), schema=schema)
     with pytest.raises(SettingError, match="stay on its executors"):
         next(table.batches())
