@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from equipoise.data.sources import ENDINGS
+from equipoise.data.files import ENDINGS
 from equipoise.errors import SettingError
 
 __all__ = ["allowed", "listed"]
