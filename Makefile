@@ -21,6 +21,8 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Equipoise needs Python 3.11 or later")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pandas,polars,postgres,spark,databases,service,bench,docs,dev]'
+	@command -v java >/dev/null || { apt-get install -y -q default-jre-headless >/dev/null 2>&1 && echo 'installed a Java runtime'; } \
+	  || echo 'no Java runtime, and none could be installed: Spark tables cannot be read here, and their tests are skipped'
 	touch $@
 
 install: $(STAMP)
