@@ -22,6 +22,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     made = {
         "changelog.md": _outside("CHANGELOG.md"),
         "contributing.md": _outside("CONTRIBUTING.md"),
+        "security.md": _outside("SECURITY.md"),
         "commands.md": commands(),
     }
     for path in sorted((ROOT / "examples" / "notebooks").glob("*.ipynb")):
@@ -40,7 +41,7 @@ def _outside(name: str) -> str:
     """A file of the repository's root as a page: links into docs/ become links between pages."""
     text = (ROOT / name).read_text(encoding="utf-8")
     text = re.sub(r"\]\(docs/", "](", text)
-    return re.sub(r"\]\((CONTRIBUTING|CHANGELOG)\.md\)", lambda found: f"]({found[1].lower()}.md)", text)
+    return re.sub(r"\]\((CONTRIBUTING|CHANGELOG|SECURITY)\.md\)", lambda found: f"]({found[1].lower()}.md)", text)
 
 
 def commands() -> str:

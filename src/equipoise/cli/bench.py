@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from equipoise.cli.console import Json, Quiet, Speaker, table_of
+from equipoise.errors import SettingError
+
+if TYPE_CHECKING:
+    from equipoise.bench.series import Series
 
 __all__ = ["EXAMPLES", "app"]
 
@@ -18,6 +23,9 @@ app = typer.Typer(
     help="The papers' experiments on public tables, declared, resumable, with a page each. NOT PRIVATE: it compares"
     " with the truth.",
 )
+
+SERIES = {"s000": "equipoise.bench.fem", "s002": "equipoise.bench.dual_query"}
+"""Experiments whose cases are more than a declared file says: modules with a `SERIES`."""
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="An experiment; `equipoise bench list` shows them.")]
 Out = Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="Where results are kept, a folder each.")]
@@ -41,8 +49,18 @@ def list_experiments(json: Json = False, quiet: Quiet = False) -> None:
         )
         for each in found
     ]
+    for name in SERIES:
+        series = _series(name)
+        title = series.about.splitlines()[0]
+        body.append({"name": name, "title": title, "paper": None, "figure": ""})
+        rows.append((name, title, "", "", f"{3 * len(series.cases):,}", f"{sum(c.quick for c in series.cases):,}"))
     table = table_of(("name", "what", "paper", "figure", "runs", "quick"), rows, right=(4, 5))
     Speaker(json=json, quiet=quiet).result({"experiments": body}, [table])
+
+
+def _series(name: str) -> Series[Any]:
+    found: Series[Any] = import_module(SERIES[name]).SERIES
+    return found
 
 
 @app.command("run")
@@ -67,8 +85,11 @@ def run_experiment(
     from equipoise.bench.runner import run
 
     speaker = Speaker(json=json, quiet=quiet)
-    experiment = load(name)
     folder = output / name
+    if name in SERIES:
+        _series(name).main(["--data", str(data), "--out", str(folder), *(["--quick"] if fast else [])])
+        return
+    experiment = load(name)
     with speaker.steps("running") as progress:
         run(experiment, data=data, out=folder, quick=fast, jobs=jobs, progress=progress, told=speaker.note)
     _show(name, output, speaker)
@@ -77,6 +98,8 @@ def run_experiment(
 @app.command("show")
 def show_experiment(name: Name, output: Out = Path("bench-out"), json: Json = False, quiet: Quiet = False) -> None:
     """Write an experiment's page anew from what was run, and print the claims of its paper."""
+    if name in SERIES:
+        raise SettingError(f"{name} has no claims to judge; `equipoise bench run {name}` writes its page anew")
     _show(name, output, Speaker(json=json, quiet=quiet))
 
 
@@ -90,7 +113,6 @@ def load_source(
 ) -> None:
     """Make tables and workloads of a public source's files; nothing is downloaded."""
     from equipoise.bench.sources import SOURCES, prepare
-    from equipoise.errors import SettingError
 
     if name not in SOURCES:
         raise SettingError(f"there is no source {name!r}; the sources are {', '.join(SOURCES)}")

@@ -1,0 +1,53 @@
+"""`equipoise bench`: what there is, and what is refused before anything runs."""
+
+import json
+
+from typer.testing import CliRunner
+
+from equipoise.cli import app
+from equipoise.errors import DataError, OutputError, SettingError
+
+
+def bench(*words):
+    return CliRunner().invoke(app, ["bench", *map(str, words)])
+
+
+def test_the_list_has_every_experiment_and_how_much_work_it_is():
+    listed = json.loads(bench("list", "--json").output)["experiments"]
+    assert {"s000", "s001-fig1", "s002"} <= {each["name"] for each in listed}
+    assert "s001-fig1" in bench("list").output
+
+
+def test_an_unknown_experiment_is_refused_with_the_known_ones(tmp_path):
+    found = bench("run", "s009", "--data", tmp_path, "-o", tmp_path / "out")
+    assert found.exit_code == SettingError.exit_code
+    assert "s001-fig1" in found.output
+
+
+def test_a_folder_without_tables_is_refused(tmp_path):
+    assert bench("run", "s001-fig1", "--data", tmp_path, "-o", tmp_path / "out").exit_code == DataError.exit_code
+
+
+def test_there_is_nothing_to_show_before_a_run(tmp_path):
+    assert bench("show", "s001-fig1", "-o", tmp_path).exit_code == OutputError.exit_code
+    assert bench("show", "s000", "-o", tmp_path).exit_code == SettingError.exit_code
+
+
+def test_kept_runs_become_a_page(tmp_path):
+    folder = tmp_path / "s001-fig1"
+    folder.mkdir()
+    runs = [
+        {"label": f"adult_reduced {method} 1 moves=cell {how}", "rows max": error, "cpu": 1.0}
+        | {"rows mean": error / 10, "rows rmse": error / 5}
+        for method, how, error in (("pep", "solver=projection", 0.1), ("mwem", "replay=none", 0.2))
+    ]
+    (folder / "runs.jsonl").write_text("".join(json.dumps(run) + "\n" for run in runs))
+    body = json.loads(bench("show", "s001-fig1", "-o", tmp_path, "--json").output)
+    assert body["runs"] == 2
+    assert body["claims"][0] | {"panel": "", "says": ""} == {
+        "panel": "",
+        "says": "",
+        "here": "holds at every epsilon run",
+        "holds": True,
+    }
+    assert "<polyline" in (folder / "index.html").read_text()
