@@ -11,7 +11,7 @@ what it plays. After each move it is trained on everything measured so far (liu2
 public. The true error of the selected query, as the paper's appendix D.3 can be read, would leak (MECHANISMS E-001-5).
 
 With `loss="squared"` the loss is the mean of (e_i / stddev_i)² over all measured queries, and
-training ends when that is at most 1: the noise explains the rest.
+training ends when that is at most 1 and the largest of them at most 2 log(2 k) of k: the noise explains the rest.
 """
 
 from __future__ import annotations
@@ -165,7 +165,9 @@ class Generator:
         if self.loss == "squared":
             # Measurements without noise (in tests) count as having that of a thousandth of a record.
             variance = np.maximum(stddevs, 1e-3 / self.num_rows) ** 2
-            good = float(np.mean(errors**2 / variance)) <= 1.0
+            squares = errors**2 / variance
+            # Thousands of empty cells make a good mean by themselves; the largest must be one that noise gives, too.
+            good = squares.mean() <= 1.0 and squares.max() <= 2 * math.log(2 * len(squares))
             return None if good else float(variance.min()) / variance / len(errors)
         active = np.flatnonzero(np.abs(errors) >= threshold)
         if len(active) == 0:
