@@ -100,8 +100,8 @@ def learn(
     from equipoise.budget import look
     from equipoise.data.table import read
     from equipoise.learning import table as learning
-    from equipoise.learning.plan import PURE
     from equipoise.pipeline import Request, ledger_beside, ledger_location
+    from equipoise.privacy.learner import PURE
 
     speaker = Speaker(json=json, quiet=quiet)
     with speaker.steps("Opening"):

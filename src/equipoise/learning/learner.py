@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.errors import EquipoiseError, SettingError
 from equipoise.learning.arrays import InputError, ParameterError, labels_from, names_of, to_bits
-from equipoise.learning.plan import Learning, choose, guarantee, plan_learning
+from equipoise.learning.plan import Learning, guarantee, plan_learning
 from equipoise.privacy.gate import Gate
 from equipoise.privacy.ledger import Account, Ledger
 from equipoise.privacy.private_points import PrivatePoints
@@ -159,20 +159,20 @@ class PrivateLearner:
         names = names_of(X)
         book = self._account().start(
             run=secrets.token_hex(16),
-            plan={"plan": {"method": f"learn ({plan.mechanism})", "num_rounds": 1}, "epsilon": float(self.epsilon)},
+            plan={"plan": {"method": f"learn ({self.mechanism})", "num_rounds": 1}, "epsilon": float(self.epsilon)},
             reserve=plan.reserve,
             unit_seed=0,
         )
         try:
-            chosen = choose(Gate(book), PrivatePoints.labelled(bits, labels), plan)
+            chosen = plan.learner.choose(Gate(book), PrivatePoints.labelled(bits, labels))
         finally:
             book.finish()
         shown = names or [f"x{number}" for number in range(bits.shape[1])]
-        self.rule_ = plan.query_class.describe(chosen.parameters, shown)
+        self.rule_ = plan.learner.query_class.describe(chosen.parameters, shown)
         self.parameters_, self.certificate_ = chosen.parameters, chosen.certificate
         self.guarantee_ = guarantee(plan, book.events())
         self.classes_, self.n_features_in_ = np.asarray(self.classes), bits.shape[1]
-        self._class = plan.query_class
+        self._class = plan.learner.query_class
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):

@@ -28,15 +28,12 @@ from equipoise.oracles.classes.parities import Parities
 from equipoise.oracles.classes.query_class import Minimiser, QueryClass
 from equipoise.privacy import accountant
 from equipoise.privacy.accountant import Cost
-from equipoise.privacy.enumerated import choose_enumerated
-from equipoise.privacy.events import Event, Exponential, SeparatorGaussian, SeparatorLaplace
-from equipoise.privacy.gate import Gate
-from equipoise.privacy.private_points import PrivatePoints
-from equipoise.privacy.prsma import MAX_CALLS, blocks_within, prsma
-from equipoise.privacy.rspm import Chosen, gaussian_event, gaussian_rspm, laplace_event, rspm
+from equipoise.privacy.events import Event
+from equipoise.privacy.learner import MECHANISMS, PURE, Learner
+from equipoise.privacy.prsma import MAX_CALLS
 from equipoise.statement import coverage, listed_events
 
-__all__ = ["CLASSES", "MECHANISMS", "PURE", "Learning", "choose", "guarantee", "plan_learning"]
+__all__ = ["CLASSES", "Learning", "guarantee", "plan_learning"]
 
 CLASSES: Mapping[str, Callable[[int], QueryClass]] = MappingProxyType(
     {
@@ -47,10 +44,6 @@ CLASSES: Mapping[str, Callable[[int], QueryClass]] = MappingProxyType(
         "decision_lists": DecisionLists,
     }
 )
-MECHANISMS = ("exponential", "rspm", "gaussian_rspm", "prsma")
-PURE = ("exponential", "rspm")
-"""Those without a delta."""
-
 MAX_LITERALS = 2
 """Of a conjunction or disjunction unless told otherwise: readable, and quickly enumerated for a hundred literals."""
 
@@ -63,64 +56,22 @@ class Learning:
     """What learning will do and cost.
 
     Attributes:
-        query_class: Where the rule is sought.
-        mechanism: One of `MECHANISMS`.
-        epsilon: Of the guarantee, for one record.
-        delta: Of the guarantee; 0 for a pure one.
+        learner: Where the rule is sought, how, and under which guarantee for one record.
         rows_per_unit: Records that a privacy unit may have.
-        minimiser: Who seeks, where a solver does.
-        num_records: Of the table.
-        max_calls: Solver calls beyond which PRSMA is refused.
     """
 
-    query_class: QueryClass
-    mechanism: str
-    epsilon: Fraction
-    delta: Fraction
-    rows_per_unit: int
-    minimiser: Minimiser
-    num_records: int
-    max_calls: int = MAX_CALLS
+    learner: Learner
+    rows_per_unit: int = 1
 
     @property
     def event(self) -> Event:
         """As the gate will charge it."""
-        return price(self._bare, self.rows_per_unit)
-
-    @property
-    def _bare(self) -> Event:
-        match self.mechanism:
-            case "rspm":
-                return laplace_event(self.query_class, epsilon=self.epsilon)
-            case "gaussian_rspm":
-                return gaussian_event(self.query_class, epsilon=self.epsilon, delta=self.delta)
-            case "prsma":
-                return blocks_within(
-                    self.num_records, epsilon=self.epsilon, delta=self.delta, max_calls=self.max_calls
-                ).event
-            case _:
-                return Exponential(self.epsilon)
+        return price(self.learner.event, self.rows_per_unit)
 
     @property
     def reserve(self) -> Cost:
         """Its price."""
         return accountant.cost(self.event)
-
-    @property
-    def num_separators(self) -> int:
-        """How many points carry noise."""
-        return 0 if self.mechanism == "exponential" else self.query_class.num_separators
-
-    @property
-    def noise_scale(self) -> float:
-        """Of the noise on each separator, in records; 0 where there is none, or it is on blocks."""
-        match self._bare:
-            case SeparatorLaplace(grid=grid, scale=scale):
-                return float(scale / grid)
-            case SeparatorGaussian(grid=grid, stddev=stddev):
-                return float(stddev / grid)
-            case _:
-                return 0.0
 
 
 def plan_learning(
@@ -173,20 +124,13 @@ def plan_learning(
     minimiser: Minimiser = ByBranching() if few else ByProgram()
     if mechanism != "exponential" and (reason := minimiser.refuses(query_class)) is not None:
         raise SettingError(f"{minimiser.name} cannot be used: {reason}")
-    plan = Learning(
-        query_class,
-        mechanism,
-        Fraction(epsilon) / rows_per_unit,
-        _delta(mechanism, delta, num_records),
-        rows_per_unit,
-        minimiser,
-        num_records,
-        max_calls,
-    )
+    each, own = Fraction(epsilon) / rows_per_unit, _delta(mechanism, delta, num_records)
+    learner = Learner(query_class, mechanism, each, own, minimiser, num_records, max_calls)
+    plan = Learning(learner, rows_per_unit)
     plan.reserve  # noqa: B018  what has no price, such as PRSMA with too many calls, is refused here
-    if plan.noise_scale >= num_records:
+    if learner.noise_scale >= num_records:
         raise SettingError(
-            f"{mechanism} would add noise of scale {plan.noise_scale:,.0f} to each of {plan.num_separators:,}"
+            f"{mechanism} would add noise of scale {learner.noise_scale:,.0f} to each of {learner.num_separators:,}"
             f" separators, for a table of {num_records:,} records, and learn nothing; use fewer columns, or a larger"
             " epsilon"
         )
@@ -220,39 +164,15 @@ def _class_of(name: str, num_features: int, max_literals: int | None) -> QueryCl
     return CLASSES[name](num_features)
 
 
-def choose(gate: Gate, points: PrivatePoints, plan: Learning) -> Chosen:
-    """The rule, paid for; or what the run chose before, if it did.
-
-    Raises:
-        CertificateError: the solver gave no certificate. The debit stays; nothing else is said.
-    """
-    query_class, epsilon, delta, minimiser = plan.query_class, plan.epsilon, plan.delta, plan.minimiser
-    match plan.mechanism:
-        case "rspm":
-            return rspm(gate, points, query_class, epsilon=epsilon, minimiser=minimiser)
-        case "gaussian_rspm":
-            return gaussian_rspm(gate, points, query_class, epsilon=epsilon, delta=delta, minimiser=minimiser)
-        case "prsma":
-            return prsma(
-                *(gate, points, query_class),
-                epsilon=epsilon,
-                delta=delta,
-                minimiser=minimiser,
-                max_calls=plan.max_calls,
-            )
-        case _:
-            most = query_class.num_queries
-            return choose_enumerated(gate, points, query_class, epsilon=epsilon, max_queries=most)
-
-
 def guarantee(plan: Learning, charged: list[Event], unit: str | None = None) -> dict[str, Any]:
     """What is guaranteed to whom, and the events that it adds up, for a statement."""
     total = accountant.total((event, 1) for event in charged)
-    pure = plan.mechanism in PURE
+    learner = plan.learner
+    pure = learner.mechanism in PURE
     return {
         "guarantee": {
-            "epsilon": float(plan.epsilon * plan.rows_per_unit),
-            "delta": float(plan.delta),
+            "epsilon": float(learner.epsilon * plan.rows_per_unit),
+            "delta": float(learner.delta),
             "rho": float(total.rho),
             "rho_exact": str(total.rho),
             **({"pure_epsilon": str(total.epsilon)} if pure else {}),

@@ -21,10 +21,11 @@ from equipoise import folder
 from equipoise.data.conditions import Conditions, describe_conditions, parse_conditions
 from equipoise.errors import CapacityError, CertificateError, SettingError
 from equipoise.learning.literals import Literals
-from equipoise.learning.plan import PURE, Learning, choose, guarantee, plan_learning
+from equipoise.learning.plan import Learning, guarantee, plan_learning
 from equipoise.learning.rule import Rule, labels_of, literals_for
 from equipoise.pipeline import Request, Steps, no_progress, open_account, require_same
 from equipoise.privacy.gate import Gate
+from equipoise.privacy.learner import PURE
 from equipoise.privacy.ledger import Account
 from equipoise.privacy.private_points import PrivatePoints
 from equipoise.privacy.prsma import MAX_CALLS
@@ -116,7 +117,7 @@ def _prepare(request: Request, task: Task) -> _Prepared:
         rows_per_unit=schema.rows_per_unit,
         max_calls=task.max_calls,
     )
-    if CELL_BYTES * (given.num_rows + plan.num_separators) * len(literals.each) > request.memory_limit:
+    if CELL_BYTES * (given.num_rows + plan.learner.num_separators) * len(literals.each) > request.memory_limit:
         raise CapacityError(
             f"the {len(literals.each)} literals of the columns do not fit the memory limit; name fewer columns"
             " (--columns), declare fewer bins, or raise --memory"
@@ -128,7 +129,7 @@ def _learn(prepared: _Prepared, account: Account, run_id: str, steps: Steps) -> 
     book, points = _begin(prepared, account, run_id, steps)
     with steps("Learning"):
         try:
-            chosen = choose(Gate(book), points, prepared.plan)
+            chosen = prepared.plan.learner.choose(Gate(book), points)
         except CertificateError:
             book.finish()
             raise
@@ -159,14 +160,14 @@ def _recorded(prepared: _Prepared) -> dict[str, Any]:
     schema, plan = prepared.request.table.schema, prepared.plan
     return {
         "plan": {
-            "method": f"learn ({plan.mechanism})",
+            "method": f"learn ({plan.learner.mechanism})",
             "class": prepared.task.query_class,
             "max_literals": prepared.task.max_literals,
             "target": describe_conditions(prepared.target, schema.columns),
             "num_rounds": 1,
         },
         "epsilon": prepared.request.epsilon,
-        "delta": float(plan.delta),
+        "delta": float(plan.learner.delta),
         "schema": schema.fingerprint,
         "num_rows": prepared.num_rows,
         "accepted_inferred": list(schema.unconfirmed),
@@ -188,7 +189,7 @@ def _conclude(prepared: _Prepared, chosen: Chosen, book: Run) -> Rule:
             "rule": rule.words,
             "class": prepared.task.query_class,
             "num_literals": len(prepared.literals.each),
-            "mechanism": plan.mechanism,
+            "mechanism": plan.learner.mechanism,
             "certificate": chosen.certificate,
         },
         "schema_fingerprint": schema.fingerprint,
