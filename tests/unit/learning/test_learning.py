@@ -211,7 +211,7 @@ def test_a_learner_debits_the_ledger_every_time(tmp_path: Path) -> None:
 
 
 def test_a_class_that_is_too_large_is_refused_unless_rspm_is_asked_for() -> None:
-    assert plan_learning("conjunctions", 200, epsilon=1.0, num_records=9999).mechanism == "exponential"
+    assert plan_learning("conjunctions", 200, epsilon=1.0, num_records=9999).learner.mechanism == "exponential"
     with pytest.raises(SettingError, match=r"too many.*rspm, if a guarantee that is conditional"):
         plan_learning("conjunctions", 200, epsilon=1.0, num_records=9999, max_literals=9)
     large = plan_learning("conjunctions", 200, epsilon=1.0, num_records=9999, max_literals=9, mechanism="rspm")

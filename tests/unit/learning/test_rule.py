@@ -20,7 +20,7 @@ from equipoise.data.table import Table, read
 from equipoise.data.whole import Integer
 from equipoise.errors import CapacityError, DataError, OutputError, SettingError
 from equipoise.learning import table as learning
-from equipoise.learning.plan import CLASSES, MECHANISMS, Learning, choose, plan_learning
+from equipoise.learning.plan import CLASSES, Learning, plan_learning
 from equipoise.learning.rule import is_rule
 from equipoise.learning.table import Task
 from equipoise.oracles.classes.conjunctions import Conjunctions
@@ -28,6 +28,7 @@ from equipoise.oracles.classes.minimisers import ByEnumeration
 from equipoise.pipeline import Request, run
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.gate import Gate
+from equipoise.privacy.learner import MECHANISMS, Learner
 from equipoise.privacy.private_points import PrivatePoints
 
 NUM_ROWS = 4000
@@ -125,7 +126,7 @@ def test_gaussian_rspm_learns_and_states_its_delta_and_its_condition(tmp_path: P
 
 def test_delta_is_for_those_that_have_one() -> None:
     plan = plan_learning("conjunctions", 20, epsilon=1.0, num_records=9999, mechanism="gaussian_rspm")
-    assert float(plan.delta) == 1 / 9999**2
+    assert float(plan.learner.delta) == 1 / 9999**2
     assert plan.reserve.epsilon is None
     assert plan.reserve.conditional_rho == plan.reserve.rho > 0
     for mechanism, delta, words in (
@@ -152,10 +153,11 @@ def test_prsma_learns_where_its_calls_are_few() -> None:
     """A delta of 5 is no guarantee worth having; it leaves few calls."""
     bits = np.random.default_rng(0).integers(0, 2, (5000, 2))
     points = PrivatePoints.labelled(bits, bits[:, 0])
-    plan = Learning(Conjunctions(2), "prsma", Fraction(30), Fraction(5), 1, ByEnumeration(), 5000)
+    learner = Learner(Conjunctions(2), "prsma", Fraction(30), Fraction(5), ByEnumeration(), 5000)
+    plan = Learning(learner)
     assert plan.reserve.conditional_rho == 0
     book = MemoryBook(Cost(Fraction(10**4), None, Fraction(10)))
-    chosen = choose(Gate(book), points, plan)
+    chosen = learner.choose(Gate(book), points)
     assert len(chosen.parameters) == 2
     assert [event for event, _ in book.charged] == [plan.event]
 

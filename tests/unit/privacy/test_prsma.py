@@ -1,0 +1,111 @@
+"""PRSMA: its test, its blocks, its calls, failing closed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from tests.book import MemoryBook
+from tests.learners import ONE, PLENTY, Uncertified, records
+from tests.noise import NoNoise
+
+from equipoise.errors import CapacityError, CertificateError, SettingError
+from equipoise.oracles.classes.conjunctions import Conjunctions
+from equipoise.oracles.classes.minimisers import ByEnumeration
+from equipoise.oracles.classes.query_class import Minimum, QueryClass, WeightedPoints
+from equipoise.privacy.gate import Gate
+from equipoise.privacy.private_points import PrivatePoints
+from equipoise.privacy.prsma import _blocks, blocks_of, prsma
+
+LARGE = {"epsilon": Fraction(30), "delta": Fraction(5)}
+"""Not a guarantee worth having: 62 and 11 leave epsilon* 0.48 and delta* 0.45, and few calls."""
+
+
+def passing(count: int, threshold: float, epsilon: float) -> float:
+    """Pr[count + Z > threshold] for discrete Laplace Z: Pr[Z >= k] = exp(-e k)/(1 + exp(-e)) for k >= 1."""
+    least = math.floor(threshold) + 1 - count
+    tail = math.exp(-epsilon * abs(least)) / (1 + math.exp(-epsilon))
+    return tail if least >= 1 else 1 - tail * math.exp(-epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), ONE, Fraction(20)])
+@pytest.mark.parametrize("failure", [0.25, 0.01, 1e-6])
+def test_all_blocks_pass_the_test_with_the_promised_probability(epsilon: Fraction, failure: float) -> None:
+    plan = blocks_of(10**9, epsilon=epsilon, delta=Fraction(1, 1000), failure=failure)
+    e, d = float(plan.event.epsilon), float(plan.event.delta)
+    chance = passing(plan.num_blocks, plan.threshold, e)
+    assert 1 - failure <= chance <= 1 - failure * math.exp(-2 * e)
+    # None passes with probability at most that of the paper, and the printed K passes three times in four.
+    assert passing(math.floor(1 / e), plan.threshold, e) <= d / 2
+    printed, threshold = (1 + math.log(2 / d)) / e, (1 + math.log(1 / d)) / e
+    assert 1 - math.exp(-e * (printed - threshold)) / 2 == pytest.approx(0.75)
+
+
+def test_one_block_changes_the_release_bit_by_its_epsilon_at_most() -> None:
+    plan = blocks_of(10**6, epsilon=ONE, delta=Fraction(1, 1000))
+    e = float(plan.event.epsilon)
+    bits = np.array([passing(count, plan.threshold, e) for count in range(plan.num_blocks + 1)])
+    for law in (np.log(bits), np.log1p(-bits)):
+        assert np.abs(np.diff(law)).max() <= e * (1 + 1e-9)
+    half = np.array([passing(count, plan.threshold, 2 * e) for count in range(plan.num_blocks + 1)])
+    assert np.abs(np.diff(np.log(half))).max() > e
+
+
+def test_blocks_are_disjoint_and_of_equal_size() -> None:
+    blocks = _blocks(103, 10, 10)
+    assert blocks.shape == (10, 10)
+    assert len(set(blocks.reshape(-1).tolist())) == 100
+    # Where record 0 goes: 2,000 places of 103, chi-squared with 102 degrees above 260 has probability below 1e-15.
+    places = np.bincount([int(np.flatnonzero(_blocks(103, 1, 103)[0] == 0)[0]) for _ in range(2000)], minlength=103)
+    assert ((places - 2000 / 103) ** 2).sum() / (2000 / 103) < 260
+
+
+@dataclass
+class Counting:
+    """Counts its calls."""
+
+    name: ClassVar[str] = "counting"
+    calls: int = 0
+
+    def refuses(self, query_class: QueryClass) -> str | None:
+        return None
+
+    def solve(self, instance: WeightedPoints) -> Minimum:
+        self.calls += 1
+        return ByEnumeration().solve(instance)
+
+
+def test_prsma_calls_the_solver_as_often_as_it_said() -> None:
+    plan, counting, book = blocks_of(400, **LARGE), Counting(), MemoryBook(PLENTY)
+    chosen = prsma(Gate(book, noise=NoNoise()), records(), Conjunctions(5), minimiser=counting, **LARGE)
+    assert counting.calls == plan.num_calls == plan.num_blocks * plan.num_repetitions
+    assert [event for event, _ in book.charged] == [plan.event] == [chosen.event]
+    assert book.spent.conditional_rho == 0
+    assert chosen.parameters.tolist() == [1, 0, 1, 0, 0]
+
+
+@pytest.mark.parametrize("how", ["no bound", "raises"])
+def test_prsma_with_a_solver_that_always_fails_releases_nothing(how: str) -> None:
+    book, failing = MemoryBook(PLENTY), Uncertified(how)
+    with pytest.raises(CertificateError):
+        prsma(Gate(book, noise=NoNoise()), records(), Conjunctions(5), minimiser=failing, **LARGE)
+    assert failing.calls == blocks_of(400, **LARGE).num_calls
+    assert book.spent.delta == 5
+
+
+def test_prsma_refuses_too_many_calls_before_anything_is_paid() -> None:
+    book, settings = MemoryBook(PLENTY), {"epsilon": ONE, "delta": Fraction(1, 10**6)}
+    plan = blocks_of(10**6, **settings)
+    assert (plan.num_blocks, plan.num_repetitions) == (1311, 257_311_465)
+    points = PrivatePoints(np.zeros((5000, 3)))
+    with pytest.raises(CapacityError, match="times each"):
+        prsma(Gate(book), points, Conjunctions(3), **settings)
+    with pytest.raises(SettingError, match="blocks"):
+        prsma(Gate(book), records(), Conjunctions(5), **settings)
+    with pytest.raises(SettingError, match="failure"):
+        blocks_of(10**6, **settings, failure=0.7)
+    assert book.stored == []
