@@ -62,22 +62,26 @@ def spark_session() -> Iterator[Any]:
         session.stop()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def ledger_location(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """An empty ledger on each of the two databases."""
-    if request.param == "sqlite":
-        yield str(tmp_path / "ledger.sqlite")
-        return
+@pytest.fixture
+def postgres_database(postgres_server: str, tmp_path: Path) -> Iterator[str]:
+    """An empty database of the PostgreSQL server."""
     import sqlalchemy as sa
 
     from equipoise.privacy.store import url_of
 
-    server = request.getfixturevalue("postgres_server")
     name = f"ledger_{os.getpid()}_{abs(hash(str(tmp_path))) % 10**9}"
-    admin = sa.create_engine(url_of(server), isolation_level="AUTOCOMMIT")
+    admin = sa.create_engine(url_of(postgres_server), isolation_level="AUTOCOMMIT", pool_pre_ping=True)
     with admin.connect() as connection:
         connection.execute(sa.text(f"CREATE DATABASE {name}"))
-    yield server.replace("/postgres?", f"/{name}?")
+    yield postgres_server.replace("/postgres?", f"/{name}?")
     with admin.connect() as connection:
         connection.execute(sa.text(f"DROP DATABASE {name} WITH (FORCE)"))
     admin.dispose()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def ledger_location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty ledger on each of the two databases."""
+    if request.param == "sqlite":
+        return str(tmp_path / "ledger.sqlite")
+    return str(request.getfixturevalue("postgres_database"))

@@ -171,7 +171,7 @@ def read(engine: sa.Engine) -> Iterator[sa.Connection]:
     try:
         with engine.connect().execution_options(equipoise_reading=True) as connection:
             yield connection
-    except sa.exc.DatabaseError as error:
+    except sa.exc.DBAPIError as error:
         raise _unreachable(error) from error
 
 
@@ -183,7 +183,7 @@ def write(engine: sa.Engine) -> Iterator[sa.Connection]:
             yield connection
     except sa.exc.IntegrityError:
         raise
-    except sa.exc.DatabaseError as error:
+    except sa.exc.DBAPIError as error:
         raise _unreachable(error) from error
 
 

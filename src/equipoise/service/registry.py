@@ -88,6 +88,7 @@ class Registry:
     def __init__(self, engine: sa.Engine, settings: Settings) -> None:
         self._engine, self._settings = engine, settings
         self._opened: dict[str, Table] = {}
+        self._known: dict[str, Registered] = {}  # no other process changes them: one server a state folder
         self._lock = threading.Lock()
 
     def register(
@@ -156,11 +157,14 @@ class Registry:
         Raises:
             Absent: there is none of that name.
         """
-        with db.read(self._engine) as connection:
-            row = connection.execute(sa.select(db.tables).where(db.tables.c.name == name)).one_or_none()
-        if row is None:
-            raise Absent("there is no such table")
-        return self._registered(row)
+        found = self._known.get(name)
+        if found is None:
+            with db.read(self._engine) as connection:
+                row = connection.execute(sa.select(db.tables).where(db.tables.c.name == name)).one_or_none()
+            if row is None:
+                raise Absent("there is no such table")
+            found = self._known[name] = self._registered(row)
+        return found
 
     def all(self) -> list[Registered]:
         """Every table, by name."""
@@ -173,6 +177,7 @@ class Registry:
         with db.write(self._engine) as connection:
             connection.execute(sa.update(db.tables).where(db.tables.c.name == name).values(**values))
             journal.note(connection, by.id, action, table=name)
+        self._known.pop(name, None)
         return self.get(name)
 
     def open(self, registered: Registered) -> Table:

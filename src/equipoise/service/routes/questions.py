@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.csv as pa_csv
 import sqlalchemy as sa
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import Response
+from fastapi.responses import JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 
 from equipoise.data.encoding import decode
@@ -64,9 +64,10 @@ def read_text(request: Request, person: Analyst, body: TextRequest) -> TextReply
 
 
 @router.post("/questions", operation_id="ask", response_model=Answers, responses=refusals(400, 409, 413, 422))
-async def ask(request: Request, person: Analyst, body: QuestionRequest, key: Key = None) -> dict[str, Any]:
+async def ask(request: Request, person: Analyst, body: QuestionRequest, key: Key = None) -> Response:
     """Ask one question. With an Idempotency-Key a repeated request gets the same answer and never pays twice."""
-    return await run_in_threadpool(_ask, request, person, body, key)
+    # Most requests are these: what was just made as plain values is not checked against its model once more.
+    return JSONResponse(await run_in_threadpool(_ask, request, person, body, key))
 
 
 def _ask(request: Request, person: Analyst, body: QuestionRequest, key: str | None) -> dict[str, Any]:
