@@ -26,7 +26,7 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A real PostgreSQL server on a socket of its own, stopped when the session ends."""
     os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
     with warnings.catch_warnings():
@@ -41,7 +41,7 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                 if attempt == 2:
                     raise
     try:
-        yield server.get_uri()
+        yield server
     finally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -60,6 +60,12 @@ def spark_session() -> Iterator[Any]:
         yield session
     finally:
         session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_server(postgres_program: Any) -> str:
+    """The address of the PostgreSQL server."""
+    return str(postgres_program.get_uri())
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from fastapi import Depends, Request
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
+from equipoise.service.guard import SAFE
 from equipoise.service.people import Person, SignedIn
 from equipoise.service.problems import Busy, Forbidden, Unknown
 from equipoise.service.server import Server, server_of
@@ -21,8 +22,6 @@ __all__ = ["CSRF_HEADER", "Analyst", "Anyone", "Steward", "cookie_name", "signed
 
 CSRF_HEADER = "X-Equipoise-CSRF"
 COOKIE = "equipoise_session"
-
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _bearer = HTTPBearer(auto_error=False, description="A token, as shown once when it was made: `Bearer eqp_...`")
 _cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="A browser's session, from `POST /v1/session`")
@@ -56,7 +55,7 @@ async def _person(
         if session is None:
             raise Unknown("nobody is signed in: send the header `Authorization: Bearer <token>`, or sign in")
         sent = request.headers.get(CSRF_HEADER, "")
-        if request.method not in _SAFE and not hmac.compare_digest(sent.encode(), session.csrf.encode()):
+        if request.method not in SAFE and not hmac.compare_digest(sent.encode(), session.csrf.encode()):
             raise Forbidden(f"a browser's request needs the header {CSRF_HEADER}; reload the page")
         person = session.person
     if wait := server.rates.wait(person.id):

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from equipoise.service.settings import Settings
 
-__all__ = ["Guard"]
+__all__ = ["SAFE", "Guard"]
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -36,6 +36,7 @@ HEADERS = [
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
 NO_STORE = (b"cache-control", b"no-store")
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class Guard:
@@ -59,6 +60,9 @@ class Guard:
                 message = {**message, "headers": [*message.get("headers", ()), *headers]}
             await send(message)
 
+        if scope["method"] not in SAFE and _from_elsewhere(scope):
+            await _refuse(sending, 403, "Forbidden", "this request comes from another site's page")
+            return
         try:
             async with asyncio.timeout(self._settings.seconds):
                 await self._app(scope, _limited(scope, receive, self._settings.max_body), sending)
@@ -66,7 +70,8 @@ class Guard:
             if started:
                 raise
             # What was begun goes on in its thread; with the same key the retry finds its answer.
-            await _refuse(sending)
+            message = "no answer in time; repeat the request with the same Idempotency-Key"
+            await _refuse(sending, 503, "Busy", message)
 
 
 def _limited(scope: MutableMapping[str, Any], receive: Receive, most: int) -> Receive:
@@ -86,9 +91,15 @@ def _limited(scope: MutableMapping[str, Any], receive: Receive, most: int) -> Re
     return receiving
 
 
-async def _refuse(send: Send) -> None:
-    message = "no answer in time; repeat the request with the same Idempotency-Key"
-    body = json.dumps({"error": {"kind": "Busy", "message": message}}).encode()
+def _from_elsewhere(scope: MutableMapping[str, Any]) -> bool:
+    """Whether a browser says that another site's page made the request; other programs say nothing."""
+    return any(name == b"sec-fetch-site" and value in (b"cross-site", b"same-site") for name, value in scope["headers"])
+
+
+async def _refuse(send: Send, status: int, kind: str, message: str) -> None:
+    body = json.dumps({"error": {"kind": kind, "message": message}}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": 503, "headers": [*headers, (b"retry-after", b"1")]})
+    if status == 503:
+        headers.append((b"retry-after", b"1"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
