@@ -17,7 +17,7 @@ from equipoise.privacy.totals import fits
 if TYPE_CHECKING:
     from equipoise.data.schema import Schema
 
-__all__ = ["Budget", "find_account", "look", "shown_location"]
+__all__ = ["Budget", "find_account", "look", "look_at", "shown_location"]
 
 
 @dataclass(frozen=True)
@@ -127,5 +127,10 @@ def look(location: str | Path, schema: Schema) -> Budget:
     account = find_account(location, schema.name)
     if account is None:
         return Budget(shown_location(location), False, schema.epsilon, schema.delta, Cost())
+    return look_at(location, account)
+
+
+def look_at(location: str | Path, account: Account) -> Budget:
+    """The budget of an account."""
     epsilon, delta, _ = account.declared
     return Budget(shown_location(location), True, epsilon, delta, account.held())

@@ -96,6 +96,8 @@ def describe_event(event: Event) -> str:
         case events.CappedHedge(rate, num_rounds, draws, _):
             what = "query" if draws == 1 else "analyst and query"
             return f"private draw of one {what} in each of {num_rounds} rounds, rate {float(rate):.4g}"
+        case events.Gated(budget, num_runs):
+            return f"{num_runs} runs of a method, each within rho {float(budget):.4g}"
         case events.NoisyStop(epsilon, _):
             return f"noise on when the mechanism moves on or stops, epsilon {float(epsilon):.4g}"
         case events.AnalystGame(num_rounds, distance, rate, _):

@@ -23,6 +23,7 @@ def test_only_mechanisms_and_the_stewards_evaluation_open_private_counts() -> No
         "privacy/private.py",
         "privacy/mechanisms.py",
         "privacy/conditional.py",
+        "privacy/capped.py",
         "privacy/mixture_error.py",
         "evaluation.py",
     }

@@ -22,7 +22,7 @@ from equipoise.errors import LedgerError
 from equipoise.privacy.draws import draw
 from equipoise.queries.query import Query
 
-__all__ = ["Dense", "Hypothesis", "Sampled", "Scores", "memory_bytes"]
+__all__ = ["Dense", "Hypothesis", "Sampled", "Scores", "memory_bytes", "to_bytes"]
 
 
 def memory_bytes(num_cells: int) -> int:
@@ -74,7 +74,7 @@ class Sampled:
 
     @classmethod
     def from_bytes(cls, body: bytes, shape: tuple[int, ...]) -> Sampled:
-        """The records that `Scores.sample` stored."""
+        """The records that `to_bytes` stored."""
         try:
             with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
                 return cls(arrays["cells"], arrays["counts"], shape)
@@ -116,18 +116,21 @@ class Scores:
         whole[self._possible] = weights
         return Dense(whole, self._shape)
 
-    def sample(self, rate: Fraction, num_samples: int) -> bytes:
-        """Records drawn from that distribution, exactly, with the operating system's entropy; to be stored.
+    def draw(self, rate: Fraction, num_draws: int) -> IntArray:
+        """Cells drawn from that distribution, exactly, with the operating system's entropy.
 
         Guarantees:
             Each draw follows exp(-r · score) with r at most `rate`: one update more or less moves the log-likelihood of
             each within an interval of length `rate`.
         """
         # The quotient is rounded to nearest, and then up: never a larger rate than the one that is paid for.
-        places = draw(self._exponents(), math.nextafter(float(1 / rate), math.inf), num_samples)
-        cells, counts = np.unique(places, return_counts=True)
-        if self._possible is not None:
-            cells = self._possible[cells]
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, allow_pickle=False, cells=cells, counts=counts)
-        return buffer.getvalue()
+        places = draw(self._exponents(), math.nextafter(float(1 / rate), math.inf), num_draws)
+        return places if self._possible is None else self._possible[places]
+
+
+def to_bytes(cells: IntArray) -> bytes:
+    """Drawn cells, to be stored; `Sampled.from_bytes` is the inverse."""
+    distinct, counts = np.unique(cells, return_counts=True)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, cells=distinct, counts=counts)
+    return buffer.getvalue()

@@ -13,7 +13,7 @@ import numpy as np
 
 from equipoise.analysts.answer import Source
 from equipoise.analysts.asking import canonical, from_canonical
-from equipoise.analysts.hypotheses import Hypothesis, Sampled, Scores
+from equipoise.analysts.hypotheses import Hypothesis, Sampled, Scores, to_bytes
 from equipoise.analysts.plan import SessionPlan
 from equipoise.core import Distribution
 from equipoise.data.distributions import MixtureOfProducts
@@ -201,6 +201,6 @@ class Tested:
             page.move(state._replace(version=version, waiting=0, halted=halted))
         elif state.version == self._state.version:  # else another process was faster
             self._learn([update for _, update in page.updates(self._scores.num_updates)])
-            body = self._scores.sample(self._rate / self._limit.limit, self._plan.number("num_samples"))
+            drawn = self._scores.draw(self._rate / self._limit.limit, self._plan.number("num_samples"))
             halted = version >= self._plan.number("num_epochs")
-            page.move(State(version, state.num_paid, 0, self._limit.threshold(), halted), body)
+            page.move(State(version, state.num_paid, 0, self._limit.threshold(), halted), to_bytes(drawn))

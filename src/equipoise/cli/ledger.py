@@ -47,7 +47,8 @@ def ledger(
     quiet: Quiet = False,
 ) -> None:
     """Show what was spent on a table, on what, and what is left. Never makes a ledger."""
-    from equipoise.budget import find_account, look
+    from equipoise.budget import find_account, look, look_at
+    from equipoise.privacy.analyst_book import analysts_name
 
     speaker = Speaker(json=json, quiet=quiet)
     public, where = place_of(schema, location)
@@ -65,7 +66,14 @@ def ledger(
     budget = look(where, public)
     runs = [] if account is None else [_run(row) for row in account.runs()]
     body = {"table": public.name, "budget": budget.to_json(), "runs": runs, "verified_entries": entries}
-    speaker.result(body, _shown(public.name, budget, runs, entries))
+    told = _shown(public.name, budget, runs, entries)
+    if (second := find_account(where, analysts_name(public.name))) is not None:
+        spent = look_at(where, second)
+        rows = [_run(row) for row in second.runs()]
+        counted_entries = second.verify() if verify else None
+        body["analysts"] = {"budget": spent.to_json(), "runs": rows, "verified_entries": counted_entries}
+        told += ["", "What protects analysts from each other:", *_shown(public.name, spent, rows, counted_entries)]
+    speaker.result(body, told)
 
 
 def place_of(schema: Path, location: str | None) -> tuple[Schema, str | Path]:

@@ -23,12 +23,10 @@ import functools
 import math
 from fractions import Fraction
 
-from equipoise.privacy.conversion import epsilon_of
-
 __all__ = ["game_epsilon", "rate_of"]
 
-UPWARDS = 1 + 1e-8
-"""Floats err by a share of 1e-10 at most (log-gamma of numbers up to 1e8); results are raised by more."""
+UPWARDS = 1 + 4e-10
+"""Floats err by a share of 3e-10 at most (log-gamma of numbers up to 1e5); results are raised by more."""
 
 
 @functools.lru_cache(maxsize=1024)
@@ -58,11 +56,31 @@ def game_epsilon(
     each = min((float(delta) - beyond) / some, 0.5)
     total = 0.0
     for w in range(1, most + 1):
-        worth = epsilon_of(rho=(w * float(rate) * UPWARDS) ** 2 * num_rounds / 8, delta=each)
+        worth = _epsilon((w * float(rate) * UPWARDS) ** 2 * num_rounds / 8, each)
         if worth > 700:  # its exponential is beyond any use
             return math.inf
         total += _binomial(num_rounds, w, failed) * UPWARDS * math.expm1(worth)
     return math.log1p(total / none * UPWARDS) * UPWARDS
+
+
+def _epsilon(rho: float, delta: float) -> float:
+    """An epsilon at which rho-zCDP implies (epsilon, delta)-DP (canonne2020discrete, Proposition 12 in v4).
+
+    Every order gives a valid one. `conversion.epsilon_of` finds the best for a given epsilon and then the epsilon; here
+    epsilon is explicit in the order, and a search among orders stops when it is near the best: a thousand times faster.
+    """
+    if rho == 0:
+        return 0.0
+
+    def at(order: float) -> float:
+        rest = math.log(delta) + math.log(order - 1) - order * math.log1p(-1 / order)
+        return order * rho - rest / (order - 1)
+
+    low, high = 1e-9, 4 * math.sqrt(-math.log(delta) / rho) + 4
+    for _ in range(60):
+        one, two = low * (high / low) ** 0.382, low * (high / low) ** 0.618
+        low, high = (low, two) if at(1 + one) <= at(1 + two) else (one, high)
+    return max(0.0, at(1 + high)) * UPWARDS
 
 
 def _binomial(trials: int, successes: int, chance: float) -> float:
@@ -88,7 +106,7 @@ def rate_of(*, num_rounds: int, distance: Fraction | float, epsilon: float, delt
     low, high = 0.0, 1.0
     while high < 2**20 and game_epsilon(num_rounds=num_rounds, distance=distance, rate=high, delta=delta) <= epsilon:
         low, high = high, 2 * high
-    for _ in range(60):
+    for _ in range(40):
         middle = (low + high) / 2
         fits = game_epsilon(num_rounds=num_rounds, distance=distance, rate=middle, delta=delta) <= epsilon
         low, high = (middle, high) if fits else (low, middle)

@@ -20,7 +20,7 @@ from equipoise.privacy import store
 from equipoise.privacy.accountant import Cost, cost
 from equipoise.privacy.chain import append, write
 from equipoise.privacy.cost import cost_from_text
-from equipoise.privacy.events import Event, Group
+from equipoise.privacy.events import Event, Group, Simple
 from equipoise.privacy.gate import within
 from equipoise.privacy.keyed_noise import KeyedNoise, new_secret
 from equipoise.privacy.ledger import Account
@@ -223,7 +223,9 @@ def _charge(connection: sa.Connection, run: Run, charged: Sequence[Event], numbe
     size = run.rows_per_unit
     each: list[tuple[Event, Cost]] = []
     for event in charged:
-        seen: Event = Group(event, size) if size > 1 and not isinstance(event, Group) else event  # type: ignore[arg-type]
+        seen: Event = event
+        if size > 1 and isinstance(event, Simple):
+            seen = Group(event, size)
         each.append((seen, cost(seen)))
     after = sum((price for _, price in each), before)
     if not within(after, run.reserved):
@@ -274,9 +276,9 @@ def open_book(
     if differing := [key for key in asked if asked[key] != stored.get(key)]:
         raise LedgerError(f"the session {run!r} has another {', '.join(differing)}; open it as it was, or another id")
     with write(account_run.engine, account_run.account) as connection:
-        account_run.open_row(connection)
         begun = connection.execute(sa.select(tables.sessions.c.run).where(tables.sessions.c.run == run)).scalar()
         if begun is None:
+            account_run.open_row(connection)
             locked = sa.select(store.accounts.c.id).where(store.accounts.c.id == analysts_run.account)
             connection.execute(locked.with_for_update())
             _charge(connection, account_run, charge[0], 0)

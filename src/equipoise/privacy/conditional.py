@@ -6,15 +6,18 @@ privacy for analysts needs. `mechanisms.ConditionalTest` is the same with noise 
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
+from equipoise.core import IntArray
 from equipoise.errors import LedgerError, SettingError
-from equipoise.privacy.events import ConditionalRelease
+from equipoise.privacy.capped import Paid
+from equipoise.privacy.events import ConditionalRelease, Event, Gaussian, Group
 from equipoise.privacy.keyed_noise import KeyedNoise
+from equipoise.privacy.noise import ExactNoise
 from equipoise.privacy.private import Private, reveal
-from equipoise.privacy.run import Run
 
-__all__ = ["WindowTest"]
+__all__ = ["WindowTest", "measure_paid"]
 
 
 class WindowTest:
@@ -29,7 +32,7 @@ class WindowTest:
         label has the same outcome; with another label, it is one more test.
     """
 
-    def __init__(self, paid: Run, noise: KeyedNoise) -> None:
+    def __init__(self, paid: Paid, noise: KeyedNoise) -> None:
         found = [event for event in paid.events() if isinstance(event, ConditionalRelease)]
         if len(found) != 1:
             raise LedgerError("the ledger has not been charged for the tests of this session; nothing was looked at")
@@ -48,3 +51,26 @@ class WindowTest:
     def scale(self) -> Fraction:
         """Of the noise, in counts."""
         return self._scale
+
+
+def measure_paid(paid: Paid, counts: Private) -> IntArray:
+    """Counts plus discrete Gaussian noise (P1), for a run that was charged for at least as many.
+
+    Guarantees:
+        Precondition: each count changes by at most 1 between neighbouring tables, and over the run no more counts are
+        measured than the squared sensitivity that was charged for. Postcondition: the price of that `Gaussian`.
+    """
+    found = [event for event in map(_inner, paid.events()) if isinstance(event, Gaussian)]
+    if len(found) != 1 or counts.linf_sensitivity > 1 or counts.num_values > found[0].sensitivity_squared:
+        raise LedgerError("the ledger has not been charged for these measurements; nothing was looked at")
+    return ExactNoise().gaussian(reveal(counts), _root(found[0].variance))
+
+
+def _inner(event: Event) -> Event:
+    return event.event if isinstance(event, Group) else event
+
+
+def _root(variance: Fraction) -> float:
+    """The standard deviation whose square is the variance, which was made that way."""
+    root = math.sqrt(variance)
+    return root if Fraction(root) ** 2 >= variance else math.nextafter(root, math.inf)

@@ -23,6 +23,7 @@ __all__ = [
     "Draws",
     "Event",
     "Exponential",
+    "Gated",
     "Gaussian",
     "Group",
     "Laplace",
@@ -264,6 +265,21 @@ class AnalystGame(_Record):
     delta: Fraction
 
 
+@dataclass(frozen=True)
+class Gated(_Record):
+    """Runs of any mechanisms, each held to a budget by a gate of its own; unused ones are paid for too.
+
+    Attributes:
+        budget: What the gate lets one run spend for one record replaced, in rho.
+        num_runs: How many runs at most.
+    """
+
+    kind: ClassVar[str] = "gated"
+
+    budget: Fraction
+    num_runs: int
+
+
 Simple: TypeAlias = (
     Gaussian
     | Laplace
@@ -279,6 +295,7 @@ Simple: TypeAlias = (
     | CappedHedge
     | NoisyStop
     | AnalystGame
+    | Gated
 )
 """Events that a mechanism charges: what `Group` may stand around. A new event is a class above and a line here."""
 

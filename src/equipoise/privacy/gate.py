@@ -44,6 +44,7 @@ def within(spent: Cost, reserved: Cost) -> bool:
         return (
             spent.epsilon is not None
             and spent.epsilon <= reserved.epsilon
+            and spent.delta <= reserved.delta
             and spent.conditional_epsilon <= reserved.conditional_epsilon
         )
     return (

@@ -27,6 +27,7 @@ from equipoise.privacy.events import (
     Draws,
     Event,
     Exponential,
+    Gated,
     Gaussian,
     Group,
     Laplace,
@@ -67,8 +68,9 @@ def cost(event: Event) -> Cost:
         Prsma                E^2/2         none       E = 62 e, 11 delta: neel2019heuristics, Theorem 8
         AboveThreshold       e^2/2         e = e1+e2  lyu2017understanding, Theorem 2: one threshold, bits only
         CappedHedge          sum b^2/8     sum b      b = rate t + slack after t updates (Lemma B, docs): the range
-        NoisyStop            e^2/2         none       pure e but for delta: proof in privacy/noisy_stop.py
-        AnalystGame          E^2/2         none       (E, delta)-DP: privacy/analyst_accountant.py
+        NoisyStop            e^2/2         e          pure e but for delta: proof in privacy/noisy_stop.py
+        AnalystGame          E^2/2         E          (E, delta)-DP: privacy/analyst_accountant.py
+        Gated                K rho         none       adaptive composition of runs that a filter holds to rho each
         Group                k^2 rho       k epsilon  bun2016concentrated, Proposition 1.9
         Tuned, budget rho    rho           none       and `shift` and `factor`: proof in privacy/random_runs.py
         Tuned, budget e      E^2/2         E          E = 2e (logarithmic) or 3e (geometric): the same proof
@@ -120,10 +122,13 @@ def _price(event: Event) -> Cost:
         case CappedHedge(rate, num_rounds, draws, slack):
             return _capped(rate, num_rounds - 1, slack) * draws
         case NoisyStop(epsilon, delta):
-            return Cost(epsilon * epsilon / 2, None, delta)
+            return Cost(epsilon * epsilon / 2, epsilon, delta)
         case AnalystGame(num_rounds, distance, rate, delta):
-            found = game_epsilon(num_rounds=num_rounds, distance=distance, rate=rate, delta=delta)
-            return Cost(short_above(Fraction(found) ** 2 / 2), None, delta)
+            worth = game_epsilon(num_rounds=num_rounds, distance=distance, rate=rate, delta=delta)
+            pure = short_above(Fraction(worth))
+            return Cost(short_above(pure * pure / 2), pure, delta)
+        case Gated(budget, num_runs):
+            return Cost(num_runs * budget, None)
         case Group(inner, size):
             one = cost(inner)
             # A delta multiplies by at most size*exp(size*epsilon) (Vadhan 2017, Lemma 2.2); we refuse instead of

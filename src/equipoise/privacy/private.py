@@ -211,6 +211,18 @@ class Private(Unseen):
         """The largest held integer, as one whole number; moves by no more than the one that moves most."""
         return Private(np.array([self._values.max()], dtype=np.int64), _Alike(self.linf_sensitivity, 1))
 
+    def whole_distance(self, counts: FloatArray) -> Private:
+        """The largest distance of any count from public counts rounded to whole ones: one whole number.
+
+        Guarantees:
+            It moves by no more than the count that moves most.
+        """
+        if self._unit != 1:
+            raise TypeError("whole distances are of whole counts")
+        public = np.rint(np.asarray(counts, dtype=np.float64)).astype(np.int64)
+        worst = np.abs(self._values - public).max()
+        return Private(np.array([worst], dtype=np.int64), _Alike(self._source.norms().linf, 1))
+
     def __repr__(self) -> str:
         return f"Private({self.num_values} counts)"
 

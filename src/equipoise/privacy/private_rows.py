@@ -13,6 +13,7 @@ import numpy as np
 from equipoise.core import Codes, IntArray
 from equipoise.privacy.private import Private, Unseen
 from equipoise.queries.norms import Norms
+from equipoise.queries.queries import Queries
 from equipoise.queries.query import Query
 
 __all__ = ["PrivateRows"]
@@ -61,6 +62,12 @@ class PrivateRows(Unseen):
         """How many records each query holds for."""
         counts = [int(self._counts @ query.selects(self._codes)) for query in queries]
         return Private(np.array(counts, dtype=np.int64), _Separate(len(counts)))
+
+    def counts_of(self, workload: Queries) -> Private:
+        """The counts of a workload's queries, with its own sensitivities."""
+        queries = (workload.query(place) for place in range(workload.num_queries))
+        counts = [int(self._counts @ query.selects(self._codes)) for query in queries]
+        return Private(np.array(counts, dtype=np.int64), workload)
 
     def __repr__(self) -> str:
         return f"PrivateRows({self._num_rows} records)"

@@ -14,8 +14,8 @@ shifted η. No continuity, no unique minimum and no exact solver are needed; tha
 Laplace noise of scale b: the ratio is at most exp(k m / b), whatever q̂.
 
 Gaussian noise of standard deviation s: log ratio <= (k / s²) Σ|η_i| + m k² / (2 s²). The sum's bound must not depend
-on q̂, which is aligned with the noise (docs/s003.md, Theorem 7); outside {Σ|η_i| <= tail}, of probability delta, nothing
-is claimed.
+on q̂, which is aligned with the noise (docs/s003.md, Theorem 7); outside {Σ|η_i| <= tail}, of probability delta,
+nothing is claimed.
 """
 
 from __future__ import annotations

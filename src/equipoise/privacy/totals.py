@@ -17,16 +17,17 @@ def fits(cost: Cost, *, epsilon: float, delta: float) -> bool:
     Guarantees:
         With no failure probability the comparison is exact: rho (`accountant.rho_at`) against the fraction
         `accountant.rho_of`. With one, delta' + (1 + e^epsilon) delta* <= delta (Lemma D). Pure costs that add up to at
-        most epsilon fit any delta. A filter may use both rules: where the first holds the loss is at most epsilon
+        most epsilon fit any delta; those that are pure but for a failure probability, one of (1 + e^epsilon) times
+        that. A filter may use both rules: where the first holds the loss is at most epsilon
         whatever comes out, and adds nothing to delta; elsewhere the second has held from the start.
     """
-    if cost.epsilon is not None and cost.epsilon <= Fraction(epsilon):
-        return True
-    if delta == 0:
-        return False
     rest = delta
     if cost.delta:
         rest -= (1 + math.exp(epsilon)) * float(cost.delta) * (1 + 1e-9)
+    if cost.epsilon is not None and cost.epsilon <= Fraction(epsilon) and rest >= 0:
+        return True
+    if delta == 0:
+        return False
     return rest > 0 and accountant.rho_at(cost, epsilon=epsilon, delta=rest) <= accountant.rho_of(
         epsilon=epsilon, delta=rest
     )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from equipoise.privacy import mechanisms
+from collections.abc import Sequence
+
+from equipoise.core import FloatArray, IntArray
+from equipoise.privacy import conditional, mechanisms
+from equipoise.privacy.capped import Paid
 from equipoise.privacy.conditional import WindowTest
 from equipoise.privacy.mechanisms import Payer
 from equipoise.privacy.private_rows import PrivateRows
 from equipoise.queries.query import Query
 
-__all__ = ["AskedQueries"]
+__all__ = ["AskedQueries", "measure_paid"]
 
 
 class AskedQueries:
@@ -24,3 +28,24 @@ class AskedQueries:
     def test(self, tests: WindowTest, query: Query, label: tuple[str | int, ...], *, low: int, high: int) -> int | None:
         """A query's noisy count where it lies outside low..high (P9), paid for in advance."""
         return tests.test(self._rows.count([query]), label, low=low, high=high)
+
+    def test_worst(
+        self,
+        tests: WindowTest,
+        queries: Sequence[Query],
+        counts: FloatArray,
+        label: tuple[str | int, ...],
+        *,
+        threshold: int,
+    ) -> bool:
+        """Whether the largest distance of queries from public counts, with noise, is beyond a threshold (P9, a bit).
+
+        A largest distance moves by no more than the count that moves most, which is 1.
+        """
+        worst = self._rows.count(queries).whole_distance(counts)
+        return tests.test(worst, label, low=-(2**62), high=threshold) is not None
+
+
+def measure_paid(paid: Paid, rows: PrivateRows, queries: Sequence[Query]) -> IntArray:
+    """Counts with Gaussian noise, for a run that was charged for them."""
+    return conditional.measure_paid(paid, rows.count(queries))

@@ -19,7 +19,7 @@ def _above_threshold(body: Body) -> Terms:
 
 @price_of("noisy_stop")
 def _noisy_stop(body: Body) -> Terms:
-    return Terms(rho=exact(body["epsilon"]) ** 2 / 2, pure=None, delta=exact(body["delta"]))
+    return Terms(rho=exact(body["epsilon"]) ** 2 / 2, pure=exact(body["epsilon"]), delta=exact(body["delta"]))
 
 
 @price_of("capped_hedge")
@@ -31,12 +31,17 @@ def _capped_hedge(body: Body) -> Terms:
     return Terms(rho=(squares + last * slack**2) / 8, pure=ranges).times(body["draws"])
 
 
+@price_of("gated")
+def _gated(body: Body) -> Terms:
+    return Terms(rho=exact(body["budget"]) * int(body["num_runs"]), pure=None)
+
+
 @price_of("analyst_game")
 def _analyst_game(body: Body) -> Terms:
     """By how many hidden queries the two worlds may differ, exactly; any number to stop counting at is valid."""
     delta, rounds = exact(body["delta"]), int(body["num_rounds"])
     loss = Fraction(_game(rounds, exact(body["distance"]), exact(body["rate"]), delta))
-    return Terms(rho=loss**2 / 2, pure=None, delta=delta)
+    return Terms(rho=loss**2 / 2, pure=loss, delta=delta)
 
 
 def _game(rounds: int, distance: Fraction, rate: Fraction, delta: Fraction) -> float:
