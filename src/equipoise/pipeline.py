@@ -20,8 +20,9 @@ from equipoise.algorithms import Players
 from equipoise.algorithms.algorithm import Forecast, price, require_public
 from equipoise.core import Measured, Progress, silent
 from equipoise.data_players.ruled import obeying
+from equipoise.engines.records import count_and_keep
 from equipoise.engines.scan import count
-from equipoise.errors import OutputError, SettingError
+from equipoise.errors import CertificateError, OutputError, SettingError
 from equipoise.game.error_bars import FAILURE, error_bars
 from equipoise.game.loop import Outcome, play
 from equipoise.privacy.gate import Gate
@@ -120,7 +121,11 @@ def public_error(request: Request, *, steps: Steps = no_progress) -> PublicError
 def _release(prepared: Prepared, account: Account, run_id: str, steps: Steps) -> Release:
     book, (truth,) = begin(prepared, account, run_id, [prepared.plan.asked], steps)
     with steps("Playing") as progress:
-        game = play_game(prepared, Gate(book), truth, seed=int(book.plan["seed"]), progress=progress)
+        try:
+            game = play_game(prepared, Gate(book), truth, seed=int(book.plan["seed"]), progress=progress)
+        except CertificateError:
+            book.finish()  # what it spent stays spent; what it did not, is free again
+            raise
     book.finish()
     return conclude(prepared, game, book)
 
@@ -145,7 +150,12 @@ def begin(
             progress.measure(request.table.num_bytes)
         table = request.table.bounded(unit_seed, memory=request.memory_limit)
         settings = {"threads": request.threads, "memory": request.memory_limit}
-        truths = tuple(count(table, workload, **settings, progress=progress) for workload in asked)
+        truths = tuple(
+            count(table, workload, **settings, progress=progress)
+            if plan.records is None
+            else count_and_keep(table, workload, plan.records, threads=request.threads, progress=progress)
+            for workload in asked
+        )
         table.close()
     if book is None:
         book = account.start(run=run_id, plan=_recorded(prepared), reserve=plan.reserve, unit_seed=unit_seed)

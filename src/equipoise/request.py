@@ -150,6 +150,7 @@ def prepare(request: Request, within: Limits | None = None) -> Prepared:
         memory_limit=request.memory_limit,
         public=publics[0] if publics else None,
         other_publics=publics[1:],
+        claim=None if request.pure or within is not None else (request.epsilon, given.delta),
     )
     return Prepared(request, algorithm, workload, setting, algorithm.plan(setting), given.delta)
 

@@ -130,6 +130,8 @@ def _plan(request: Request, tuning: Tuning) -> _Planned:
     if both:
         raise SettingError(f"{', '.join(sorted(both))}: given both as an option and in the grid; drop one of them")
     candidates = tuple(prepare(replace(request, options={**request.options, **one}), within) for one in options)
+    if any(one.plan.records is not None for one in candidates):
+        raise SettingError("what a solver chooses cannot be tuned: a trial without a certificate would have to be told")
     event = Tuned(budget, request.pure, tuning.law, stop)
     described = {"grid": {name: [str(value) for value in values] for name, values in tuning.grid.items()}}
     plan = replace(

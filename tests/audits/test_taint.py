@@ -23,7 +23,7 @@ from equipoise.privacy.gate import Gate
 METHODS = sorted(cls.name for cls in ALGORITHMS)
 RULES = Rules((3, 3, 2, 4), ({0: np.array([True, False, False]), 1: np.array([False, False, True])},))
 """Obeyed by the table, whose first column is never two below its second."""
-FEWER_ROUNDS = {"fem": {"num_rounds": 10}, "sep_fem": {"num_rounds": 10}, "dqrs": {"num_rounds": 20}}
+FEWER_ROUNDS = {name: {"num_rounds": 10} for name in ("fem", "sep_fem", "oracle_query")} | {"dqrs": {"num_rounds": 20}}
 NEEDS_PUBLIC_DATA = {name for name in METHODS if name.endswith("_pub")}
 
 

@@ -19,6 +19,7 @@ from equipoise.algorithms.hdmm import Hdmm
 from equipoise.algorithms.mixture import Mixture
 from equipoise.algorithms.mixture_pub import MixturePub
 from equipoise.algorithms.mwem import Mwem
+from equipoise.algorithms.oracle_query import OracleQuery
 from equipoise.algorithms.pep import Pep
 from equipoise.algorithms.pep_pub import PepPub
 from equipoise.algorithms.pmw_pub import PmwPub
@@ -46,6 +47,7 @@ ALGORITHMS: tuple[type[Any], ...] = (
     Dqrs,
     Fem,
     SepFem,
+    OracleQuery,
 )
 """Every algorithm, in the order in which `equipoise methods` shows them."""
 

@@ -12,6 +12,7 @@ from equipoise.data.public import PublicRows
 from equipoise.data.table import MOST_DENSE
 from equipoise.errors import CapacityError, SettingError
 from equipoise.game.error_bars import SelectionEvidence
+from equipoise.oracles.classes.features import Features
 from equipoise.privacy import accountant, events
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.events import Event, Group, Tuned
@@ -46,6 +47,8 @@ class Setting:
         memory_limit: Bytes that the game may use.
         public: Rows of a public table, for the methods that use one.
         other_publics: Rows of further public tables, for the methods that use or choose between several.
+        claim: The (epsilon, delta) that rho is worth, for methods whose mechanisms have a delta of their own; None
+            where rho is only a part of it.
     """
 
     workload: Queries
@@ -56,6 +59,7 @@ class Setting:
     memory_limit: int
     public: PublicRows | None = None
     other_publics: tuple[PublicRows, ...] = ()
+    claim: tuple[float, float] | None = None
 
     @property
     def publics(self) -> tuple[PublicRows, ...]:
@@ -122,6 +126,7 @@ class Plan:
         memory_bytes: Memory that the game needs.
         forecast: Expected error.
         asked: The queries that the moves refer to: the user's workload, or more (marginals of fewer columns).
+        records: The bits of each record that the query player needs; None when counts are enough.
     """
 
     method: str
@@ -132,6 +137,7 @@ class Plan:
     memory_bytes: int
     forecast: Forecast
     asked: Queries
+    records: Features | None = None
 
     @property
     def cost(self) -> Cost:

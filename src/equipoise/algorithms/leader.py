@@ -116,7 +116,11 @@ class Leader:
 
     def players(self, setting: Setting, oracle: OracleName) -> Players:
         """The two players."""
-        data_player = BestRecords(
+        return Players(SignedResponse(setting.num_rows, self.selection_epsilon), self.data_player(setting, oracle))
+
+    def data_player(self, setting: Setting, oracle: OracleName) -> BestRecords:
+        """Follows the perturbed leader over the records."""
+        return BestRecords(
             setting.workload,
             make_oracle(oracle),
             num_records=self.num_records,
@@ -125,7 +129,6 @@ class Leader:
             skipped=0,
             opens=True,
         )
-        return Players(SignedResponse(setting.num_rows, self.selection_epsilon), data_player)
 
 
 @dataclass(frozen=True)

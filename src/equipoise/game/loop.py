@@ -17,7 +17,7 @@ from equipoise.privacy.gate import Gate
 from equipoise.privacy.private import Private
 from equipoise.queries.played import Played
 from equipoise.queries.queries import Queries
-from equipoise.query_players.player import QueryPlayer, Stops
+from equipoise.query_players.player import PaysFirst, QueryPlayer, Stops
 
 __all__ = ["Outcome", "play"]
 
@@ -66,7 +66,7 @@ def play(
     progress: Progress = silent,
 ) -> Outcome:
     """Play `num_rounds` rounds, or until the query player stops, and return what the data player holds at the end."""
-    recorded = gate.moves
+    recorded = query_player.rounds(gate.moves) if isinstance(query_player, PaysFirst) else gate.moves
     moves: list[Move] = []
     played: Played | None = None
     secret = query_player.init(truth)

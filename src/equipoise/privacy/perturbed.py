@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.core import FloatArray, IntArray
 from equipoise.errors import SettingError
@@ -22,7 +23,7 @@ GRID = 64
 class PublicPoints:
     """Public records that are weighed together with the private ones: bits, and a weight each, in records."""
 
-    bits: IntArray
+    bits: NDArray[np.uint8]
     weights: FloatArray
 
 
@@ -47,7 +48,7 @@ def weighed(
     true = unseal(points, query_class)
     places, weights = [true.points], [true.weights * GRID]
     if public is not None:
-        places.append(query_class.points(public.bits.astype(np.uint8)))
+        places.append(query_class.points(np.asarray(public.bits, dtype=np.uint8)))
         weights.append(np.rint(np.asarray(public.weights, dtype=np.float64) * GRID).astype(np.int64))
     if noise is not None:
         places.append(query_class.separators())

@@ -29,7 +29,7 @@ class PrivatePoints(Unseen):
         PrivatePoints(2 records of 2 bits)
     """
 
-    __slots__ = ("_bits", "_weights")
+    __slots__ = ("_bits", "_merged", "_weights")
 
     def __init__(self, bits: ArrayLike, weights: ArrayLike | None = None) -> None:
         table = np.asarray(bits, dtype=np.uint8)
@@ -40,6 +40,7 @@ class PrivatePoints(Unseen):
             raise DataError("bits must be 0 or 1, and weights -1, 0 or 1")
         self._bits: NDArray[np.uint8] = table
         self._weights: IntArray = factors.astype(np.int64)
+        self._merged: WeightedPoints | None = None  # what was made of them last: a game asks in every round
 
     @classmethod
     def labelled(cls, bits: ArrayLike, labels: ArrayLike) -> PrivatePoints:
@@ -69,4 +70,6 @@ class PrivatePoints(Unseen):
 
 def unseal(points: PrivatePoints, query_class: QueryClass) -> WeightedPoints:
     """The true records as points of a class: for mechanisms, after their debit."""
-    return WeightedPoints.of(query_class, query_class.points(points._bits), points._weights)
+    if points._merged is None or points._merged.query_class != query_class:
+        points._merged = WeightedPoints.of(query_class, query_class.points(points._bits), points._weights)
+    return points._merged

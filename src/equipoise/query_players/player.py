@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
 from equipoise.core import Move
@@ -9,7 +10,7 @@ from equipoise.privacy.gate import Gate
 from equipoise.privacy.private import Private
 from equipoise.queries.played import Played
 
-__all__ = ["QueryPlayer", "Stops"]
+__all__ = ["PaysFirst", "QueryPlayer", "Stops"]
 
 State = TypeVar("State")
 SeenState = TypeVar("SeenState", contravariant=True)
@@ -28,6 +29,15 @@ class QueryPlayer(Protocol[State]):
 
     def recall(self, state: State, played: Played, move: Move) -> State:
         """The state after a move found in the ledger: what `step` returned when it made it; costs nothing."""
+        ...
+
+
+@runtime_checkable
+class PaysFirst(Protocol):
+    """A query player whose round is two entries of the ledger, the debit and then the choice (privacy/choice.py)."""
+
+    def rounds(self, moves: Sequence[Move]) -> Sequence[Move]:
+        """What was said in each round that the ledger has to its end."""
         ...
 
 

@@ -128,9 +128,14 @@ class _Tree:
         order = np.argsort(kept - self.linear[allowed], kind="stable")[::-1].tolist()
         after = [allowed[k] for k in order]
         for position in range(len(order) - 1, -1, -1):
-            place, rest = order[position], after[position + 1 :]
+            place, rest = order[position], self._compatible(after[position + 1 :], after[position])
             if self._bound(float(kept[place]), [*named, allowed[place]], rest) < self.value:
                 self.expand(places[bits[:, place] == 1], [*named, allowed[place]], rest, max_nodes)
+
+    def _compatible(self, features: list[int], named: int) -> list[int]:
+        """Those that a query may name beside another one."""
+        columns = self.query_class.columns
+        return features if columns is None else [j for j in features if columns[j] != columns[named]]
 
     def _bound(self, kept: float, named: list[int], allowed: list[int]) -> float:
         gains = np.sort(np.maximum(self.linear[allowed], 0))[::-1][: self.most - len(named)]

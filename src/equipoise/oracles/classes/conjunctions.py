@@ -7,6 +7,7 @@ full conjunctions that are false on all of U are the same on U.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -32,6 +33,7 @@ class Conjunctions:
         num_features: Bits of a record.
         max_literals: Largest A, or None for all of them. Few literals make readable rules and a smaller class.
         min_literals: Smallest A: 0 has the query that is always true, 1 has not.
+        columns: The column that each feature is a value of; a query names at most one value of a column. None: any.
 
     Example:
         >>> Conjunctions(2).answers(np.array([[1, 1], [0, 0]]), np.array([[1, 0], [1, 1]])).astype(int).tolist()
@@ -43,10 +45,13 @@ class Conjunctions:
     num_features: int
     max_literals: int | None = None
     min_literals: int = 0
+    columns: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_literals <= self._most or self._most > self.num_features:
             raise SettingError("the numbers of literals must lie between 0 and the number of features")
+        if self.columns is not None and len(self.columns) != self.num_features:
+            raise SettingError("each feature is a value of one column")
 
     @property
     def _most(self) -> int:
@@ -55,7 +60,13 @@ class Conjunctions:
     @property
     def num_queries(self) -> int:
         """Sets of features of the allowed sizes."""
-        return sum(comb(self.num_features, size) for size in range(self.min_literals, self._most + 1))
+        sizes = range(self.min_literals, self._most + 1)
+        if self.columns is None:
+            return sum(comb(self.num_features, size) for size in sizes)
+        ways = [1]  # ways[k]: sets of k features of the columns so far
+        for values in Counter(self.columns).values():
+            ways = [more + values * fewer for more, fewer in zip([*ways, 0], [0, *ways], strict=True)]
+        return sum(ways[size] for size in sizes if size < len(ways))
 
     @property
     def false_on_zero(self) -> bool:
@@ -84,6 +95,8 @@ class Conjunctions:
         """Smaller sets first."""
         sizes = range(self.min_literals, self._most + 1)
         sets = [chosen for size in sizes for chosen in combinations(range(self.num_features), size)]
+        if (columns := self.columns) is not None:
+            sets = [chosen for chosen in sets if len({columns[j] for j in chosen}) == len(chosen)]
         every = np.zeros((len(sets), self.num_features), dtype=np.int64)
         for row, chosen in zip(every, sets, strict=True):
             row[list(chosen)] = 1
@@ -104,6 +117,8 @@ class Conjunctions:
         named = program.variables(self.num_features)
         holds = program.variables(len(points), objective=weights)
         program.row(named, 1, self.min_literals, self._most)
+        for column in dict.fromkeys(self.columns or ()):
+            program.row(named[np.array(self.columns) == column], 1, high=1)
         for hold, point, weight in zip(holds, points, weights, strict=True):
             zeros = named[point == 0]
             if weight > 0:  # y >= 1 - Σ_{x_j = 0} a_j

@@ -120,10 +120,12 @@ class WeightedPoints:
     @classmethod
     def of(cls, query_class: QueryClass, points: IntArray, weights: IntArray) -> WeightedPoints:
         """Merge equal points, and drop what cancels."""
-        distinct, places = np.unique(points, axis=0, return_inverse=True)
-        sums = np.zeros(len(distinct), dtype=np.int64)
+        bits = points.size > 0 and points.min() >= 0 and points.max() <= 1
+        keys = np.packbits(points.astype(np.uint8), axis=1) if bits else points  # short rows are sorted faster
+        _, first, places = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        sums = np.zeros(len(first), dtype=np.int64)
         np.add.at(sums, places.reshape(-1), np.asarray(weights, dtype=np.int64))
-        return cls(query_class, distinct.astype(np.int64)[sums != 0], sums[sums != 0])
+        return cls(query_class, points[first].astype(np.int64)[sums != 0], sums[sums != 0])
 
     def values(self, parameters: IntArray) -> IntArray:
         """F of each query, in whole numbers, from the class's predicate."""
