@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from tests.book import MemoryBook
+from tests.noise import NoNoise
 
 import equipoise as eq
 from equipoise.data.listed import Categorical
@@ -62,7 +63,8 @@ def test_a_rule_of_every_class_comes_back_from_its_folder(tmp_path: Path, query_
     learned = learn(tmp_path, query_class=query_class)
     assert is_rule(tmp_path / "rule")
     rule = eq.load_rule(tmp_path / "rule")
-    assert (rule.words, rule.predicted, rule.statement) == (learned.words, "income = high", learned.statement)
+    assert (rule.words, rule.predicted) == (learned.words, "income = high")
+    assert rule.statement.items() >= learned.statement.items()
     others = people(seed=2)
     assert np.array_equal(rule.predict(others), learned.predict(others))
     assert rule.accuracy(others) == np.mean(rule.predict(others) == (others["income"].to_numpy() == "high"))
@@ -157,7 +159,7 @@ def test_prsma_learns_where_its_calls_are_few() -> None:
     plan = Learning(learner)
     assert plan.reserve.conditional_rho == 0
     book = MemoryBook(Cost(Fraction(10**4), None, Fraction(10)))
-    chosen = learner.choose(Gate(book), points)
+    chosen = learner.choose(Gate(book, noise=NoNoise()), points)  # with noise it fails one time in a hundred
     assert len(chosen.parameters) == 2
     assert [event for event, _ in book.charged] == [plan.event]
 
