@@ -22,6 +22,7 @@ def test_only_mechanisms_and_the_stewards_evaluation_open_private_counts() -> No
     assert users == {
         "privacy/private.py",
         "privacy/mechanisms.py",
+        "privacy/above_threshold.py",
         "privacy/conditional.py",
         "privacy/capped.py",
         "privacy/mixture_error.py",

@@ -97,7 +97,9 @@ def markdown(rows: Sequence[Row]) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        better = "itself" if row is plain else "wins" if row.mean_error < plain.mean_error else "does not win"
+        better = "wins" if row.mean_error < plain.mean_error else "does not win"
+        if row.did == "noise":
+            better = "is noise"
         sources = ", ".join(f"{number} {source}" for source, number in row.sources.items())
         lines.append(
             f"| {row.name} | {row.did} | {row.max_error:.4f} | {row.mean_error:.5f} | {better} | {sources} |"
