@@ -181,7 +181,7 @@ def test_data_that_does_not_fit_is_refused_without_quoting_it() -> None:
         with pytest.raises(DataError) as caught:
             learner.fit(bad_bits, bad_labels)
         assert "777" not in str(caught.value)
-    with pytest.raises(DataError, match="learnt from 5"):
+    with pytest.raises(DataError, match="expecting 5 features"):
         learner.fit(bits, labels).predict(bits[:, :4])
 
 
@@ -245,7 +245,7 @@ def test_a_table_gives_a_readable_rule_a_statement_and_a_debit(tmp_path: Path) -
         "Predict income = high exactly where: sex = Male and age >= 50\n"
     )
     statement = json.loads((tmp_path / "out/statement.json").read_text())
-    assert statement == learned.statement
+    assert statement == learned.statement | {"files": statement["files"]}  # what was written, by hash
     assert statement["guarantee"]["pure_epsilon"] == "1"
     assert "accuracy" not in json.dumps(statement)
     assert account(tmp_path).held().epsilon == 1
