@@ -79,12 +79,21 @@ def unbiased(
 ) -> tuple[FloatArray, FloatArray] | None:
     """The best unbiased counts of a workload of marginals from all marginals measured whole, and their stddevs.
 
-    None when the workload has other queries, or was not measured enough to answer all of it.
+    None when the workload has other queries, or was not measured enough to answer all of it. Where the first move
+    measured enough, it alone is used: what was measured again later was selected by what the first noise made of it,
+    and weighing that in would bias the answers.
     """
     if not isinstance(workload, Workload) or not isinstance(asked, Workload):
         return None
     if any(group.masks is not None for group in workload.groups):
         return None
+    found = _unbiased(workload, asked, moves[:1], num_rows)
+    return found if found is not None or len(moves) < 2 else _unbiased(workload, asked, moves, num_rows)
+
+
+def _unbiased(
+    workload: Workload, asked: Workload, moves: tuple[Move, ...], num_rows: int
+) -> tuple[FloatArray, FloatArray] | None:
     totals: dict[Columns, FloatArray] = {}
     precisions: dict[Columns, float] = {}
     for group, start in zip(asked.groups, asked.starts, strict=False):

@@ -30,7 +30,9 @@ from equipoise.core import FloatArray
 from equipoise.errors import QueryError, SettingError
 from equipoise.queries.residuals import Columns, Lattice, closure
 
-__all__ = ["Measurements", "choose_measurements"]
+__all__ = ["Measurements", "Objective", "choose_measurements"]
+
+Objective = Literal["both", "max", "mean"]
 
 LIKELY = 4
 """Values that most of a column's records have."""
@@ -39,7 +41,7 @@ ENERGY = (0.3, 0.01, 0.002)
 """Sum of squares of what one, two, three columns tell beyond fewer, as shares of the rows; from there a fifth for each
 column more. Orders of magnitude, seen in tables of people, loans and networks: half or twice as much changes little."""
 
-FLOOR = {"both": 0.5, "max": 0.5, "mean": 0.3}
+FLOOR: dict[Objective, float] = {"both": 0.5, "max": 0.5, "mean": 0.3}
 """Part of the budget that the workload's own marginals share equally in any case: what is expected is a guess, and a
 large interaction that was not expected is seen only there."""
 
@@ -72,7 +74,7 @@ def choose_measurements(
     column_sets: Sequence[Columns],
     resolution: float,
     *,
-    objective: Literal["both", "max", "mean"] = "both",
+    objective: Objective = "both",
 ) -> Measurements:
     """Shares of rho for marginals and their sub-marginals. Public: no data.
 

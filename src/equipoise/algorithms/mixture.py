@@ -1,4 +1,4 @@
-"""Mixture: measure what is worth measuring, once; fit a mixture of products to it. The default.
+"""Mixture: measure what is worth measuring, top up what is worst, fit a mixture of products to it. The default.
 
 Paper: none of the five alone. The measurement is the matrix mechanism's in its form for marginals
 (xiao2023optimal, arXiv v2); the model, a mixture of products, is what gem and rap fit by gradients (liu2021iterative).
@@ -6,11 +6,15 @@ Paper: none of the five alone. The measurement is the matrix mechanism's in its 
 Pseudo-code                                        Here
   choose marginals and noise from public facts      measurement_plan.choose_measurements
   y_B = M_B(P) + noise for each marginal B chosen   MeasureStatic.step -> mechanisms.measure
+  where that is coarse, a few times:                top_up.plan_topped_up
+    fit a draft D; select B by max |M_B(D) - M_B(P)|  Mixture.step; BestMarginal.step -> mechanisms.select
+    measure M_B(P) again                            BestMarginal.step -> mechanisms.measure
   repeat for each column, the others fixed:         Mixture.step
     minimise sum_B |M_B(D) - y_B|^2 / stddev_B^2    a quadratic on simplices; small cells count less (mixture_prior)
   return D = (1/K) sum_k prod_c P_kc                Mixture.play
 
-Guarantee: sum over B of 1/stddev_B^2-zCDP, one record replaced (a marginal has squared sensitivity 2).
+Guarantee: sum over B of 1/stddev_B^2, and epsilon^2/8 for each selection, in zCDP, one record replaced (a marginal has
+  squared sensitivity 2).
 Accuracy: the best unbiased answers have known errors before any data is touched (queries/residuals.py, `plan` prints
   them); the fit is post-processing that only adds what is known anyway: no negative cells, few components.
 Differences from the paper: it is ours.
@@ -19,13 +23,12 @@ Differences from the paper: it is ours.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from equipoise.algorithms.algorithm import Plan, Players, Setting
-from equipoise.algorithms.measurement_plan import choose_measurements
-from equipoise.algorithms.static import Static, column_sets, plan_static
+from equipoise.algorithms.measurement_plan import Objective
+from equipoise.algorithms.top_up import ToppedUp, plan_topped_up
 from equipoise.data_players.mixture import Mixture as MixturePlayer
-from equipoise.errors import SettingError
 
 __all__ = ["Mixture"]
 
@@ -42,28 +45,25 @@ class Mixture:
 
     num_components: int = 1000
     num_sweeps: int | None = None
-    objective: Literal["both", "max", "mean"] = "both"
+    objective: Objective = "both"
+    num_top_ups: int | None = None
 
     def plan(self, setting: Setting) -> Plan:
         """See `Algorithm.plan`."""
-        return self._static(setting).plan(self, setting)
+        return self._measured(setting).plan(self, setting)
 
     def players(self, setting: Setting, plan: Plan) -> Players:
         """See `Algorithm.players`."""
-        static = self._static(setting)
+        measured = self._measured(setting)
         data_player = MixturePlayer(
-            workload=static.asked,
+            workload=measured.static.asked,
             num_rows=setting.num_rows,
             num_components=self.num_components,
             num_sweeps=self.num_sweeps,
             objective=self.objective,
+            num_drafts=measured.num_rounds,
         )
-        return Players(static.query_player(), data_player, static.evidence())
+        return Players(measured.query_player(setting), data_player, measured.evidence())
 
-    def _static(self, setting: Setting) -> Static:
-        if setting.epsilon is not None:
-            raise SettingError("mixture has no pure variant; drop --pure, or use pep or mwem")
-        sets = column_sets(setting.grouped, self.name)
-        resolution = setting.num_rows**2 * float(setting.rho_per_record)
-        chosen = choose_measurements(setting.grouped.domain.sizes, sets, resolution, objective=self.objective)
-        return plan_static(setting, chosen.shares)
+    def _measured(self, setting: Setting) -> ToppedUp:
+        return plan_topped_up(setting, self.name, objective=self.objective, num_rounds=self.num_top_ups)

@@ -67,7 +67,8 @@ class MixturePub:
 
     @property
     def _mixture(self) -> Mixture:
-        return Mixture(num_components=self.num_components, num_sweeps=self.num_sweeps, objective=self.objective)
+        # No top-up: what the pool would be worst at is not what a draft of the mixture is.
+        return Mixture(self.num_components, self.num_sweeps, self.objective, num_top_ups=0)
 
 
 def _expected_error(setting: Setting) -> float:

@@ -19,8 +19,9 @@ import numpy as np
 from equipoise.core import FloatArray, Move, report
 from equipoise.data.distributions import MixtureOfProducts
 from equipoise.data_players.mixture_block import Columns, Measured
-from equipoise.data_players.mixture_fit import NUM_DRAWS, Fit, best_num_sweeps, starting_tables
+from equipoise.data_players.mixture_fit import Fit, best_num_sweeps
 from equipoise.data_players.mixture_prior import prepared
+from equipoise.data_players.mixture_start import NUM_DRAWS, starting_tables, values_together
 from equipoise.data_players.mixture_targets import Targets
 from equipoise.errors import SettingError
 from equipoise.queries.workload import Workload
@@ -42,6 +43,9 @@ MAX_SWEEPS = 150
 
 GO_ON = 0.25
 """Sweeps of a later round, relative to the first: it starts from a fitted mixture."""
+
+DRAFT_SWEEPS = 4
+"""Sweeps of a draft, which has half of the components: enough to tell what later measurements should repair."""
 
 
 def memory_bytes(sizes: Sequence[int], column_sets: Sequence[tuple[int, ...]], num_components: int) -> int:
@@ -90,6 +94,8 @@ class Mixture:
         num_components: K.
         num_sweeps: Sweeps over the columns in the first round; later rounds make a quarter of them. None: as many as a
             pilot fit says (`best_num_sweeps`), times what the objective asks for.
+        num_drafts: Rounds, from the first, that are answered by a draft: a quick fit from scratch, for a query player
+            that will look at it and measure more.
         objective: Whether the mean or the largest error of the answers matters more: the fit stops when it begins to
             follow the noise ("mean"), well after ("max"), or in between ("both").
     """
@@ -99,6 +105,7 @@ class Mixture:
     num_components: int = 1000
     num_sweeps: int | None = None
     objective: Objective = "both"
+    num_drafts: int = 0
 
     def __post_init__(self) -> None:
         if self.num_components < 1 or self.num_rows < 1:
@@ -121,13 +128,25 @@ class Mixture:
         for move in moves[targets.num_moves :]:
             targets.absorb(move)
         measured = {c: Measured(targets.shares(c), precisions) for c, precisions in targets.precisions.items()}
-        to_fit, one_ways = prepared(measured, self.workload.domain.sizes)
+        if targets.num_moves <= self.num_drafts:
+            return self._fitted(rng, state, measured, DRAFT_SWEEPS, self._fewer_components)
         if state.num_sweeps == 0:
             state.num_sweeps = self._num_sweeps(rng, measured)
-            state.tables = starting_tables(rng, one_ways, self.num_components)
-            num_sweeps = state.num_sweeps
-        else:
-            num_sweeps = math.ceil(GO_ON * state.num_sweeps)
+            return self._fitted(rng, state, measured, state.num_sweeps, self.num_components)
+        return self._fitted(rng, state, measured, math.ceil(GO_ON * state.num_sweeps), None)
+
+    def _fitted(
+        self,
+        rng: np.random.Generator,
+        state: Mixed,
+        measured: Mapping[Columns, Measured],
+        num_sweeps: int,
+        num_components: int | None,
+    ) -> Mixed:
+        """The state fitted from scratch with so many components; None: from where it is."""
+        to_fit, one_ways = prepared(measured, self.workload.domain.sizes)
+        if num_components is not None:
+            state.tables = starting_tables(rng, one_ways, num_components, values_together(measured, one_ways))
         fit = Fit(to_fit, state.tables)
         for done in range(num_sweeps):
             report(num_sweeps + 2 * done, 3 * num_sweeps)  # a third is left to the pilot
@@ -135,12 +154,15 @@ class Mixture:
         state.tables = [table.astype(np.float64) for table in fit.factors.tables]
         return state
 
+    @property
+    def _fewer_components(self) -> int:
+        return max(1, self.num_components // 2)
+
     def _num_sweeps(self, rng: np.random.Generator, measured: Mapping[Columns, Measured]) -> int:
         if self.num_sweeps is not None:
             return self.num_sweeps
         # Half the components overfit at about the same sweep, in half the time.
-        num_components = max(1, self.num_components // 2)
-        best = best_num_sweeps(rng, measured, self.workload.domain.sizes, num_components, MAX_SWEEPS)
+        best = best_num_sweeps(rng, measured, self.workload.domain.sizes, self._fewer_components, MAX_SWEEPS)
         return max(LEAST[self.objective], math.ceil(BEYOND[self.objective] * best))
 
     def play(self, state: Mixed) -> MixtureOfProducts:

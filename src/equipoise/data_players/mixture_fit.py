@@ -10,9 +10,10 @@ from equipoise.core import FloatArray, report
 from equipoise.data_players.mixture_block import Block, Columns, Factors, Measured, Singles
 from equipoise.data_players.mixture_pairs import PairBlock, pair_blocks, suits
 from equipoise.data_players.mixture_prior import prepared
+from equipoise.data_players.mixture_start import starting_tables, values_together
 from equipoise.data_players.mixture_threads import side_by_side
 
-__all__ = ["NUM_DRAWS", "Fit", "best_num_sweeps", "starting_tables"]
+__all__ = ["Fit", "best_num_sweeps"]
 
 MOMENTUM = 0.9
 """Part of a column's last change that its next update starts with. Without it the fit needs several times the sweeps;
@@ -21,34 +22,11 @@ MOMENTUM = 0.9
 NUM_STEPS = 3
 """Proximal steps an update: building its matrix costs about one, and more of them fit the block, not the mixture."""
 
-NUM_DRAWS = 8
-"""Values that a component's column starts with. With fewer, sweeps are faster and the start is further from the product
-of one-way marginals, which small budgets cannot afford."""
-
 THINNING = 0.5
 """a of `best_num_sweeps`: the pilot's noise has 1 + a² of the variance, what judges it 1 + 1/a²."""
 
 PATIENCE = 6
 """Sweeps, at least, that the pilot goes on without improving."""
-
-
-def starting_tables(rng: np.random.Generator, one_ways: Sequence[FloatArray], num_components: int) -> list[FloatArray]:
-    """Components near the product of one-way marginals, whose mean is (almost) that product.
-
-    Each column of each component is the mean of a few values drawn from the one-way marginal, so that it starts sparse.
-    The values are drawn systematically: a value of probability p is drawn by floor or ceil of p K components.
-    """
-    tables = []
-    components = np.arange(num_components)
-    for one_way in one_ways:
-        cumulative = np.cumsum(one_way)
-        table = np.zeros((num_components, len(one_way)))
-        for _ in range(NUM_DRAWS):
-            points = (components + rng.random()) * (cumulative[-1] / num_components)
-            drawn = np.minimum(np.searchsorted(cumulative, points, side="right"), len(one_way) - 1)
-            table[components, rng.permutation(drawn)] += 1.0 / NUM_DRAWS
-        tables.append(table)
-    return tables
 
 
 class Fit:
@@ -111,7 +89,8 @@ def best_num_sweeps(
         judges[columns] = marginal.shares - z / THINNING
     fitted, one_ways = prepared(noisier, sizes)
     halves = {c: marginal._replace(apart=marginal.shares - judges[c]) for c, marginal in fitted.items()}
-    pilot = Fit(halves, starting_tables(rng, one_ways, num_components))
+    together = values_together(noisier, one_ways)
+    pilot = Fit(halves, starting_tables(rng, one_ways, num_components, together))
     best, best_loss = 1, np.inf
     for done in range(max_sweeps):
         report(done, 3 * max_sweeps)  # the fit itself is the rest

@@ -48,6 +48,7 @@ class BestMarginal:
         measurement_epsilon: Pure epsilon of one measurement; None in the zCDP variant.
         score: See the module's docstring.
         repeats: Whether a measured marginal may be selected again.
+        candidates: The marginals (numbers of groups) that may be selected; None: all.
     """
 
     num_rows: int
@@ -58,6 +59,7 @@ class BestMarginal:
     measurement_epsilon: Fraction | None = None
     score: Score = "largest"
     repeats: bool = False
+    candidates: tuple[int, ...] | None = None
 
     def init(self, truth: Private) -> Seen:
         """Remember the truth."""
@@ -70,6 +72,8 @@ class BestMarginal:
 
         def draw(turn: Turn) -> Move:
             scores = self._scores(state.truth.distance(counts), workload)
+            if self.candidates is not None:
+                scores = scores.take(np.array(self.candidates, dtype=np.int64))
             left = scores.ids if self.repeats else np.setdiff1d(scores.ids, state.measured)
             group = int(self._select(turn, scores.take(left) if len(left) else scores)[0])
             ids = np.arange(workload.starts[group], workload.starts[group + 1], dtype=np.int64)

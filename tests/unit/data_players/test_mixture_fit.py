@@ -8,7 +8,8 @@ from tests.unit.data_players.games import SHAPE, truth
 
 from equipoise.data_players import mixture_kernels as kernels
 from equipoise.data_players.mixture_block import Block, Factors, Measured
-from equipoise.data_players.mixture_fit import Fit, best_num_sweeps, starting_tables
+from equipoise.data_players.mixture_fit import Fit, best_num_sweeps
+from equipoise.data_players.mixture_start import starting_tables
 from equipoise.data_players.mixture_threads import side_by_side
 
 SETS = [(0, 1, 2), (1, 3), (2,), (0, 2, 3)]

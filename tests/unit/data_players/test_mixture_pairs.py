@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from equipoise.data_players.mixture_block import Block, Columns, Factors, Measured
-from equipoise.data_players.mixture_fit import starting_tables
 from equipoise.data_players.mixture_pairs import pair_blocks, suits
+from equipoise.data_players.mixture_start import starting_tables
 from equipoise.data_players.mixture_threads import side_by_side
 
 SIZES = (3, 5, 2, 4)

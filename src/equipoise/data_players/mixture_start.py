@@ -1,0 +1,147 @@
+"""Where the fit of a mixture starts: near independent columns, but for values that nearly imply one another.
+
+Sweeps learn a dependence by making components of it grow, and one that only few components show grows slowly: where
+two values of a twentieth of the rows always come together, a start from independent columns has one component in 400
+for them, and a fit that must stop early (the rest is noise) stops before they have become twenty. So cells of pairs
+that are beyond doubt far above independence get their components at once. Post-processing of the measurements.
+
+With shares a and b of the two values and p of both together, a part d of the components that has nothing else, the
+others being independent, gives p = d + (a - d)(b - d)/(1 - d); hence d = (p - ab)/(1 + p - a - b).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise.core import FloatArray, IntArray
+from equipoise.data_players.mixture_block import Columns, Measured
+
+__all__ = ["NUM_DRAWS", "Together", "starting_tables", "values_together"]
+
+NUM_DRAWS = 8
+"""Values that a component's column starts with. With fewer, sweeps are faster and the start is further from the product
+of one-way marginals, which small budgets cannot afford."""
+
+BEYOND_DOUBT = 3.5
+"""Standard deviations above independence from which a cell is believed. Of the cells that have `ROOM`, some hundreds,
+one in several tables is there by chance."""
+
+ROOM = 2.5
+"""Standard deviations that a cell must be able to lie above independence at all, given its two values' own shares: what
+is seen above that must be noise for the most part."""
+
+NEARLY = 0.4
+"""Of that room, the part that must be taken. Weaker dependences are spread over many cells and learnt by sweeps."""
+
+
+class Together(NamedTuple):
+    """Two values that come together.
+
+    Attributes:
+        columns: Their columns, increasing.
+        values: The values.
+        share: The part of the components to start with both and nothing else.
+    """
+
+    columns: tuple[int, int]
+    values: tuple[int, int]
+    share: float
+
+
+def values_together(measured: Mapping[Columns, Measured], one_ways: Sequence[FloatArray]) -> list[Together]:
+    """The cells of pairs that are beyond doubt far above independence, the furthest first.
+
+    Args:
+        measured: Noisy marginals; those not measured whole are left out.
+        one_ways: The distribution of each column, as far as it is known.
+    """
+    found = []
+    for (first, second), (shares, precision) in _pairs(measured).items():
+        a, b = one_ways[first][:, None], one_ways[second][None, :]
+        stddev = precision**-0.5
+        # The one-way marginals are known better than this pair's sums: it tells only what is beyond them.
+        rows, columns = shares.sum(axis=1, keepdims=True) - a, shares.sum(axis=0, keepdims=True) - b
+        centred = shares - rows / b.size - columns / a.size + (shares.sum() - 1.0) / shares.size
+        above, room = centred - a * b, np.minimum(a, b) - a * b
+        strong = (above > BEYOND_DOUBT * stddev) & (room > ROOM * stddev) & (above > NEARLY * room)
+        # A standard deviation less than was seen: too many components are harder to unlearn than too few.
+        believed = np.minimum(above, room) * (1.0 - stddev / np.maximum(above, stddev))
+        parts = believed / np.maximum(1.0 + a * b + believed - a - b, 1e-9)
+        for v, w in zip(*np.nonzero(strong), strict=True):
+            cell = Together((first, second), (int(v), int(w)), float(parts[v, w]))
+            found.append((float(believed[v, w]), cell))
+    return [cell for _, cell in sorted(found, key=lambda each: -each[0])]
+
+
+def starting_tables(
+    rng: np.random.Generator,
+    one_ways: Sequence[FloatArray],
+    num_components: int,
+    together: Sequence[Together] = (),
+) -> list[FloatArray]:
+    """Components near the product of one-way marginals, whose mean is (almost) that product; some have `together`.
+
+    Each column of each other component is the mean of a few values drawn from what the one-way marginal has left, so
+    that it starts sparse. The values are drawn systematically: one that has a share s of the components is drawn by
+    floor or ceil of s times their number.
+    """
+    fixed = _fixed(rng, one_ways, num_components, together)
+    tables = []
+    for one_way, values in zip(one_ways, fixed, strict=True):
+        table = np.zeros((num_components, len(one_way)))
+        known = np.flatnonzero(values >= 0)
+        table[known, values[known]] = 1.0
+        free = np.flatnonzero(values < 0)
+        left = np.maximum(num_components * one_way - np.bincount(values[known], minlength=len(one_way)), 0.0)
+        cumulative = np.cumsum(left if left.sum() > 0.0 else one_way)
+        for _ in range(NUM_DRAWS if len(free) else 0):
+            points = (np.arange(len(free)) + rng.random()) * (cumulative[-1] / len(free))
+            drawn = np.minimum(np.searchsorted(cumulative, points, side="right"), len(one_way) - 1)
+            table[free, rng.permutation(drawn)] += 1.0 / NUM_DRAWS
+        tables.append(table)
+    return tables
+
+
+def _pairs(measured: Mapping[Columns, Measured]) -> dict[tuple[int, int], tuple[FloatArray, float]]:
+    """Every pair of columns that was measured together: its shares from all such marginals, and their precision.
+
+    Summing out multiplies the noise's variance by the number of cells that are summed (see `mixture_prior`).
+    """
+    pooled: dict[tuple[int, int], tuple[FloatArray, float]] = {}
+    for columns, marginal in measured.items():
+        if len(columns) < 2 or marginal.precisions.min() <= 0.0:
+            continue
+        variance = float((1.0 / marginal.precisions).sum())
+        for pair in combinations(columns, 2):
+            summed = marginal.shares.sum(axis=tuple(axis for axis, c in enumerate(columns) if c not in pair))
+            worth = summed.size / variance
+            total, precision = pooled.get(pair, (0.0, 0.0))
+            pooled[pair] = total + worth * summed, precision + worth
+    return {pair: (total / precision, precision) for pair, (total, precision) in pooled.items()}
+
+
+def _fixed(
+    rng: np.random.Generator, one_ways: Sequence[FloatArray], num_components: int, together: Sequence[Together]
+) -> IntArray:
+    """For each column, the value that a component has from `together`, or -1.
+
+    A component that has one of two values already is given the other before a free one is given both: three values
+    that come together share their components. No value gets more of them than its one-way marginal says.
+    """
+    fixed = np.full((len(one_ways), num_components), -1, dtype=np.int64)
+    left = [np.floor(num_components * one_way).astype(np.int64) for one_way in one_ways]
+    for (i, j), (v, w), share in together:
+        wanted = round(share * num_components) - int(((fixed[i] == v) & (fixed[j] == w)).sum())
+        for has_i, has_j in ((True, False), (False, True), (False, False)):
+            ours = (fixed[i] == (v if has_i else -1)) & (fixed[j] == (w if has_j else -1))
+            most = min(wanted, wanted if has_i else left[i][v], wanted if has_j else left[j][w])
+            chosen = rng.permutation(np.flatnonzero(ours))[: max(0, most)]
+            left[i][v] -= 0 if has_i else len(chosen)
+            left[j][w] -= 0 if has_j else len(chosen)
+            fixed[i, chosen], fixed[j, chosen] = v, w
+            wanted -= len(chosen)
+    return fixed

@@ -1,0 +1,133 @@
+"""The top-up of mixture: what it costs, when there is one, and that it measures what the first fit is worst at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.book import MemoryBook
+from tests.games import TinyGame, triples
+from tests.noise import NoNoise, SeededNoise
+
+from equipoise.algorithms import Plan, Players, Setting
+from equipoise.algorithms.mixture import Mixture
+from equipoise.answers import unbiased
+from equipoise.errors import SettingError
+from equipoise.game.error_bars import error_bars
+from equipoise.game.loop import Outcome, play
+from equipoise.privacy import Private
+from equipoise.privacy.events import Exponential, Gaussian
+from equipoise.privacy.gate import Gate
+from equipoise.privacy.noise import Noise
+from equipoise.queries.workload import Workload
+
+GAME = triples()
+COARSE, FINE = Fraction(1, 1000), Fraction(10)
+"""Budgets at which 2,000 rows have a top-up, and have none."""
+
+
+def setting(rho: Fraction, unit: int = 1) -> Setting:
+    return Setting(GAME.workload, GAME.num_rows, rho, None, unit, 2**32)
+
+
+def truth(plan: Plan, game: TinyGame = GAME) -> Private:
+    assert isinstance(plan.asked, Workload)
+    return Private(plan.asked.count_rows(game.rows.astype(np.uint8)), plan.asked)
+
+
+def played(
+    algorithm: Mixture, where: Setting, noise: Noise, book: MemoryBook | None = None
+) -> tuple[Outcome, Plan, Players]:
+    plan = algorithm.plan(where)
+    players = algorithm.players(where, plan)
+    outcome = play(
+        gate=Gate(book or MemoryBook(plan.reserve), noise=noise),
+        truth=truth(plan),
+        workload=plan.asked,
+        query_player=players.query_player,
+        data_player=players.data_player,
+        num_rounds=plan.num_rounds,
+        seed=0,
+    )
+    return outcome, plan, players
+
+
+@given(st.fractions(min_value=Fraction(1, 10**5), max_value=10), st.integers(1, 5), st.integers(0, 6))
+def test_the_plan_and_its_top_up_recompose_to_the_budget(rho: Fraction, unit: int, num_top_ups: int) -> None:
+    plan = Mixture(num_top_ups=num_top_ups).plan(setting(rho, unit))
+    assert Fraction(99, 100) * rho <= plan.cost.rho <= rho
+    assert plan.num_rounds == 1 + num_top_ups
+
+
+def test_there_is_a_top_up_where_the_plans_noise_is_coarse() -> None:
+    assert Mixture().plan(setting(COARSE)).options["num_top_ups"] == 2
+    assert Mixture().plan(setting(FINE)).options["num_top_ups"] == 0
+
+
+def test_the_game_spends_its_plan() -> None:
+    book = MemoryBook(Mixture().plan(setting(COARSE)).reserve)
+    outcome, plan, _ = played(Mixture(num_components=20), setting(COARSE), SeededNoise(0), book)
+    assert book.spent.rho == plan.cost.rho
+    assert [type(event) for event, _ in book.charged[-4:]] == [Exponential, Gaussian] * 2
+    assert len(outcome.moves) == 3
+    assert isinstance(plan.asked, Workload)
+    assert len(plan.asked.groups) == 4 + 6 + 4  # triples, pairs, single columns
+
+
+def test_the_top_up_measures_the_pair_or_column_with_the_largest_error() -> None:
+    """Without noise the selection is the maximum itself, over what the draft answered."""
+    outcome, plan, _ = played(Mixture(num_components=20), setting(COARSE), NoNoise())
+    assert outcome.last_played is not None
+    assert isinstance(plan.asked, Workload)
+    exact = plan.asked.count_rows(GAME.rows.astype(np.uint8))
+    errors = np.abs(exact - GAME.num_rows * outcome.last_played.answers)
+    largest = np.maximum.reduceat(errors, plan.asked.starts[:-1])
+    widths = np.array([len(group.columns) for group in plan.asked.groups])
+    assert plan.asked.group_of(outcome.moves[-1].ids[:1])[0] == np.argmax(np.where(widths <= 2, largest, -1.0))
+
+
+def test_a_game_goes_on_from_recorded_moves_without_paying_again() -> None:
+    algorithm, where = Mixture(num_components=20, num_sweeps=4), setting(COARSE)
+    book = MemoryBook(algorithm.plan(where).reserve)
+    whole, _, _ = played(algorithm, where, SeededNoise(1), book)
+    for num_kept in (1, 3):
+        rest = MemoryBook(book.reserved, stored=book.stored[:num_kept])
+        again, _, _ = played(algorithm, where, SeededNoise(2), rest)
+        assert len(rest.ends) == 3 - num_kept
+        if num_kept == 3:
+            np.testing.assert_array_equal(again.distribution.marginal((0, 1)), whole.distribution.marginal((0, 1)))
+
+
+def test_error_bars_hold() -> None:
+    """Each of 40 games' bars hold with probability 0.95; 20 failures have probability below 1e-14."""
+    where, failures = setting(COARSE), 0
+    for seed in range(40):
+        outcome, plan, players = played(Mixture(num_components=10, num_sweeps=2), where, SeededNoise(seed))
+        assert players.evidence is not None
+        assert isinstance(plan.asked, Workload)
+        bars = error_bars(outcome, plan.asked, GAME.num_rows, players.evidence)
+        exact = plan.asked.count_rows(GAME.rows.astype(np.uint8)) / GAME.num_rows
+        failures += bool((np.abs(plan.asked.on(outcome.distribution) - exact) > bars).any())
+    assert failures < 20
+
+
+def test_unbiased_answers_leave_out_what_was_selected() -> None:
+    outcome, plan, _ = played(Mixture(num_components=10), setting(COARSE), SeededNoise(3))
+    both = unbiased(GAME.workload, plan.asked, outcome.moves, GAME.num_rows)
+    first = unbiased(GAME.workload, plan.asked, outcome.moves[:1], GAME.num_rows)
+    assert both is not None
+    assert first is not None
+    np.testing.assert_array_equal(both[0], first[0])
+
+
+def test_refusals() -> None:
+    with pytest.raises(SettingError, match="num_top_ups must lie between 0 and 8"):
+        Mixture(num_top_ups=9).plan(setting(COARSE))
+    with pytest.raises(SettingError, match="num_top_ups"):
+        Mixture(num_top_ups=-1).plan(setting(COARSE))
+    with pytest.raises(SettingError, match="pure"):
+        Mixture().plan(replace(setting(COARSE), rho=None, epsilon=Fraction(1)))

@@ -1,0 +1,82 @@
+"""The start of the fit: values that come together get components of their own."""
+
+import numpy as np
+import pytest
+
+from equipoise.data_players.mixture_block import Measured
+from equipoise.data_players.mixture_start import Together, starting_tables, values_together
+
+STDDEV = 0.01
+
+
+def measured(tables, stddev=STDDEV):
+    return {columns: Measured(table, np.full(table.shape, stddev**-2)) for columns, table in tables.items()}
+
+
+def coupled(a=0.1, b=0.12, both=0.09):
+    """A pair of columns whose first values come together."""
+    rest = 1 - a - b + both
+    return np.array([[both, (a - both) / 2, (a - both) / 2], [b - both, rest / 2, rest / 2]])
+
+
+def one_ways_of(table):
+    return [table.sum(axis=1), table.sum(axis=0)]
+
+
+def test_values_that_come_together_are_found_and_their_share_is_the_formulas():
+    table = coupled()
+    found, *_ = values_together(measured({(0, 1): table}, 1e-6), one_ways_of(table))  # the furthest above
+    a, b, both = 0.1, 0.12, 0.09
+    assert (found.columns, found.values) == ((0, 1), (0, 0))
+    assert found.share == pytest.approx((both - a * b) / (1 + both - a - b), rel=1e-3)
+    # d and independent columns beside it give back what was measured.
+    assert found.share + (a - found.share) * (b - found.share) / (1 - found.share) == pytest.approx(both, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("both", "stddev"),
+    [(0.012, 1e-6), (0.03, 1e-6), (0.09, 0.05)],
+    ids=["independent", "weak", "drowned in noise"],
+)
+def test_nothing_is_found_where_there_is_none_or_none_is_beyond_doubt(both, stddev):
+    table = coupled(both=both)
+    assert values_together(measured({(0, 1): table}, stddev), one_ways_of(table)) == []
+
+
+def test_a_pair_is_pooled_from_all_marginals_that_have_it():
+    """Two triples of a third column with two values: each tells of the pair with twice its cells' variance."""
+    table = coupled()
+    triple = np.multiply.outer(table, [0.5, 0.5])
+    one_ways = [*one_ways_of(table), np.array([0.5, 0.5]), np.array([0.5, 0.5])]
+    stddev = 0.078 / 3.5 / 2**0.5 * 1.2  # One triple: below the threshold by a fifth; two: above it.
+    alone = measured({(0, 1, 2): triple}, stddev)
+    assert values_together(alone, one_ways) == []
+    found = values_together(alone | measured({(0, 1, 3): triple}, stddev), one_ways)
+    assert [cell.values for cell in found] == [(0, 0)]
+
+
+def test_marginals_measured_in_part_are_left_out():
+    table = coupled()
+    precisions = np.full(table.shape, 1e8)
+    precisions[1, 1] = 0.0
+    assert values_together({(0, 1): Measured(table, precisions)}, one_ways_of(table)) == []
+
+
+def test_components_have_what_comes_together_and_the_one_way_marginals_stay():
+    one_ways = [np.array([0.2, 0.8]), np.array([0.3, 0.0, 0.7]), np.array([0.25, 0.75])]
+    together = [Together((0, 1), (0, 0), 0.2), Together((1, 2), (0, 0), 0.15)]
+    tables = starting_tables(np.random.default_rng(0), one_ways, 200, together)
+    for one_way, table in zip(one_ways, tables, strict=True):
+        np.testing.assert_allclose(table.sum(axis=1), 1.0)
+        np.testing.assert_allclose(table.mean(axis=0), one_way, atol=0.011)
+    first = (tables[0][:, 0] == 1) & (tables[1][:, 0] == 1)
+    assert first.sum() == 40
+    # The second cell's components are among the first's, which have one of its values already.
+    assert ((tables[2][:, 0] == 1) & first).sum() == 30
+
+
+def test_no_value_gets_more_components_than_its_share():
+    one_ways = [np.array([0.1, 0.9]), np.array([0.1, 0.9])]
+    tables = starting_tables(np.random.default_rng(0), one_ways, 100, [Together((0, 1), (0, 0), 0.5)])
+    assert (tables[0][:, 0] == 1).sum() == 10
+    np.testing.assert_allclose(tables[0].mean(axis=0), one_ways[0], atol=0.011)
