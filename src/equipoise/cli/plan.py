@@ -176,7 +176,7 @@ def _errors(expected: dict[str, Any]) -> list[tuple[str, str, str]]:
         "bound": "largest error, at most this with probability 0.95",
     }
     if expected.get("bound") is not None and not expected["selection_resolution"]["share"]:
-        # Nothing is selected: what is known is the error of the best unbiased answers, not of the fitted model.
+        # A static plan: what is known is the error of the best unbiased answers, not of the fitted model.
         words["measurement_stddev"] = "noise of an unbiased answer (standard deviation)"
         words["bound"] = "largest error of the unbiased answers, at most this with probability 0.95"
     rows = []
