@@ -318,7 +318,7 @@ class QuestionReply(Model):
 class CollectionRequest(Model):
     """A call for batches, which are answered all at once when it is closed."""
 
-    mode: Literal["per-query", "per-analyst", "noise"] = "per-query"
+    mode: Literal["per-query", "per-analyst", "apart", "noise"] = "per-query"
     epsilon: Epsilon = Field(examples=[1.0])
     analyst_epsilon: Epsilon = Field(examples=[1.0])
     num_analysts: Annotated[int, Field(ge=1, le=10_000)] = Field(examples=[20])

@@ -18,6 +18,8 @@ import sqlalchemy as sa
 from equipoise import folder, pipeline
 from equipoise.analysts import answer_round
 from equipoise.core import Progress
+from equipoise.data.manifest import STATEMENT
+from equipoise.data.write import write_bytes
 from equipoise.errors import EquipoiseError, LedgerError
 from equipoise.privacy.ledger import Ledger
 from equipoise.releases import is_complete
@@ -138,7 +140,9 @@ class Worker:
 
     def _answer(self, registered: Registered, reporter: Reporter) -> None:
         asked = json.loads(self._row.request)
-        chosen = sa.select(db.batches).where(db.batches.c.collection == asked["collection"])
+        chosen = (
+            sa.select(db.batches).where(db.batches.c.collection == asked["collection"]).order_by(db.batches.c.person)
+        )
         with db.read(self._engine) as connection:
             batches = {row.person: json.loads(row.queries) for row in connection.execute(chosen)}
         table = self._registry.open(registered)
@@ -155,12 +159,14 @@ class Worker:
             ledger=registered.ledger,
             steps=reporter.steps,
         )
+        self._folder.mkdir(exist_ok=True)
+        write_bytes((json.dumps(made.statement, indent=2) + "\n").encode(), self._folder / STATEMENT)
         with db.write(self._engine) as connection:
             for person, answers in made.answers.items():
                 which = (db.batches.c.collection == asked["collection"]) & (db.batches.c.person == person)
                 body = json.dumps([told(answer) for answer in answers])
                 connection.execute(sa.update(db.batches).where(which).values(answers=body))
-            self._mark(connection, "done")
+            self._mark(connection, "done", made.reason)
 
     def _give_up(self, registered: Registered) -> None:
         """Free what the job reserved and did not spend."""

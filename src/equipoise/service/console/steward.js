@@ -187,7 +187,7 @@ async function batches(found) {
         : h('p', { class: 'empty' }, 'No batches were called for yet.')),
     h('div', { class: 'panel' }, h('h2', {}, 'Call for batches'),
       form([h('div', { class: 'grid' },
-        field('Mechanism', select('mode', [['per-query', 'per-query: hides any one query'], ['per-analyst', 'per-analyst: hides all queries of any one analyst'], ['noise', 'noise: every answer with noise of its own']])),
+        field('Mechanism', select('mode', [['per-query', 'per-query: hides any one query'], ['per-analyst', 'per-analyst: hides all queries of any one analyst'], ['apart', 'apart: a model for each analyst'], ['noise', 'noise: every answer with noise of its own']])),
         field('Data budget, epsilon', amount('epsilon', '1')),
         field('Analyst budget, epsilon', amount('analyst_epsilon', '1')),
         field('Analysts, at most', whole('num_analysts', '20')),

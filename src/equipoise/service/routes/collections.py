@@ -69,6 +69,9 @@ def close_collection(request: Request, person: Steward, collection: CollectionId
     server.registry.get(row.table).require_open()
     asked = {**json.loads(row.request), "collection": collection}
     with db.write(server.engine) as connection:
+        here = sa.select(sa.func.count()).where(db.batches.c.collection == collection)
+        if not connection.execute(here).scalar_one():
+            raise Conflict("nobody has handed in a batch yet")
         is_open = (db.collections.c.id == collection) & (db.collections.c.state == "open")
         if not connection.execute(sa.update(db.collections).where(is_open).values(state="answering")).rowcount:
             raise Conflict("this collection is closed already")
@@ -87,6 +90,9 @@ def hand_in(request: Request, person: Analyst, collection: CollectionId, body: B
     row = _row(server, collection, of=person)
     registered = server.registry.get(row.table)
     asked = json.loads(row.request)
+    # By when they were invited, not by who has handed in: whether there is a place says nothing of others' batches.
+    if all(found.id != person.id for found in server.people.of_table(row.table)[: asked["num_analysts"]]):
+        raise Conflict(f"this collection has places for the {asked['num_analysts']} analysts who were invited first")
     queries = _checked(registered, body, columns=asked["columns"], most=asked["queries_each"])
     which = (db.batches.c.collection == collection) & (db.batches.c.person == person.id)
     with db.write(server.engine) as connection:
