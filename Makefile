@@ -59,6 +59,7 @@ bench: install
 	$(BIN)/python -m equipoise.bench.learning --out bench-out
 	$(BIN)/python -m equipoise.bench.dual_query --out bench-out
 	$(BIN)/python -m equipoise.bench.fem --out bench-out
+	$(BIN)/python -m equipoise.bench.service --out bench-out
 
 docs: install
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

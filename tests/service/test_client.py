@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,18 +56,6 @@ def test_the_client_feels_like_the_library(process: Process) -> None:
         assert {"invite", "revoke"} <= {entry["action"] for entry in steward.log()}
 
 
-def test_a_client_waits_for_a_server_that_is_killed_and_started_again(process: Process) -> None:
-    with eq.Client(process.address, token=process.token) as steward:
-        token = steward.invite("people", "Bob")
-    with eq.Client(process.address, token=token, patience=120.0) as bob:
-        process.kill()
-        restart = threading.Thread(target=process.start)
-        restart.start()
-        assert bob.ask("sex = Male").source == "paid"
-        restart.join()
-        assert bob.table()["left"] == 11
-
-
 def test_no_server() -> None:
     client = eq.Client("http://127.0.0.1:9", token="eqp_x", patience=0.1)
     with pytest.raises(ServiceError, match="cannot be reached"):
@@ -76,6 +63,7 @@ def test_no_server() -> None:
     client.close()
 
 
+@pytest.mark.slow
 def test_the_demo_of_the_service_runs(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "examples" / "demo_service.py"), str(tmp_path), "--stop"]
     found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)

@@ -58,6 +58,20 @@ def test_a_release_is_made_shared_and_downloaded(service: Service) -> None:
     assert len(service.steward.get("tables/people/spending")["runs"]) == 2
 
 
+def test_a_failed_release_can_be_tried_again(small: Service) -> None:
+    small.register()
+    table = small.settings.root / "people.csv"
+    whole = table.read_text()
+    table.write_text(whole + "Female,30,5.0,Elsewhere\n")
+    job = small.steward.post("tables/people/releases", QUICK, 202)["id"]
+    assert "region" in until(small.steward, job, "failed")["message"]
+    table.write_text(whole)
+    small.steward.post(f"releases/{job}/resume")
+    assert until(small.steward, job, "done")["message"] == ""
+    assert small.steward.call("POST", f"releases/{job}/resume").status_code == 409
+    assert spent(small) > 0
+
+
 def test_what_cannot_be_released_is_refused_at_once(small: Service) -> None:
     small.register()
     for change, status in (
@@ -94,7 +108,7 @@ def test_a_cancelled_release_frees_what_it_did_not_spend(small: Service) -> None
     assert small.steward.call("GET", f"releases/{job}/statement.json").status_code == 404
 
 
-@pytest.mark.parametrize("server_too", [False, True])
+@pytest.mark.parametrize("server_too", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_killed_worker_is_replaced_and_nothing_is_paid_twice(tmp_path: Path, server_too: bool) -> None:
     settings = settings_of(tmp_path, None)
     for service in running(settings):
