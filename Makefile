@@ -52,6 +52,7 @@ test-slow: check chromium
 
 bench: install
 	$(BIN)/python -m equipoise.bench.counting --out bench-out
+	$(BIN)/python -m equipoise.bench.scale --out bench-out
 	$(BIN)/python -m equipoise.bench.accuracy --out bench-out
 	$(BIN)/python -m equipoise.bench.wide --out bench-out
 	$(BIN)/python -m equipoise.bench.public --out bench-out

@@ -7,6 +7,7 @@ repeated or a speculative attempt changes no count.
 
 from __future__ import annotations
 
+import math
 import threading
 import uuid
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from equipoise.data.sources import Distributed
 from equipoise.data.spark import collected, map_in_arrow
 from equipoise.data.table import Table
 from equipoise.engines.executor import SHUFFLED, Bounded, CountRows, Regroup, Work
-from equipoise.engines.passes import Counts, Pass, plan_passes, room_for
+from equipoise.engines.passes import Pass, plan_passes, room_for
 from equipoise.engines.pieces import PIECE, Kind, Piece, SumPieces, numbers_of
 from equipoise.errors import DataError, QueryError
 from equipoise.privacy import Private
@@ -34,8 +35,8 @@ __all__ = ["count"]
 FAN_IN = 32
 """Tallies that one task adds up."""
 
-RESULT_BYTES = 2**29
-"""Counts that the driver takes at once, half of what Spark lets it (spark.driver.maxResultSize); more take passes."""
+TASK_BYTES = 2**29
+"""Counts that a task holds; more take passes. The driver gets less at once than Spark lets it (1 GB)."""
 
 
 def count(table: Table, workload: Queries, *, memory: int | None = None, progress: Progress = silent) -> Private:
@@ -60,7 +61,7 @@ def count(table: Table, workload: Queries, *, memory: int | None = None, progres
             dense, _ = _count(table, Work(table.schema, workload), num_rows)
         return Private(dense, workload)
     assert isinstance(workload, Workload)
-    room = RESULT_BYTES
+    room = TASK_BYTES
     if memory is not None:
         room = min(room, room_for(workload, memory, threads=1, batch_rows=1))
     passes = plan_passes(workload, num_rows=num_rows, room=room)
@@ -75,9 +76,12 @@ def count(table: Table, workload: Queries, *, memory: int | None = None, progres
 
 
 def _marginals(counted: Pass, workload: Workload, dense: IntArray, sparse: list[SparseCounts]) -> Iterator[Any]:
-    counts = Counts(counted, workload.domain.sizes)
-    counts.dense.load(dense)
-    yield from counts.dense.marginals()
+    """The marginals of a pass from what the tasks sent: the dense ones, in order of their columns, then the sparse."""
+    start, sizes = 0, workload.domain.sizes
+    for columns in sorted(columns for block in counted.blocks for columns in block.wanted):
+        shape = [sizes[c] for c in columns]
+        yield columns, dense[start : start + math.prod(shape)].reshape(shape)
+        start += math.prod(shape)
     yield from zip(counted.sparse, sparse, strict=True)
 
 

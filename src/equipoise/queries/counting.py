@@ -176,15 +176,6 @@ class Tally:
             self._counts[:] = 0
             self._num_rows = num_rows
 
-    def cells(self) -> IntArray:
-        """The counts of all blocks, one after the other."""
-        return self._counts.astype(np.int64) if self._large is None else self._counts + self._large
-
-    def load(self, cells: IntArray) -> None:
-        """Take counts that another tally of the same blocks gave as `cells`."""
-        self._large = np.asarray(cells, dtype=np.int64)
-        self._counts[:] = 0
-
     def marginals(self, others: Sequence[Tally] = ()) -> Iterator[tuple[Columns, IntArray]]:
         """Each wanted marginal with its counts, those of other tallies of the same blocks included."""
         for i, block in enumerate(self.blocks):
