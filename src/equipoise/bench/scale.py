@@ -41,6 +41,7 @@ SLOWER_ALLOWED = 1.2
 SPARK_SHARE = 0.5
 """Share of the local engine's rate that Spark on the same cores has to reach."""
 
+ROWS = (10**5, 10**6, BASE_ROWS, 10**7)
 MARGINALS = (36, 72, 143, 286)
 COLUMNS = (5, 7, 9, 11, 13)
 
@@ -89,7 +90,7 @@ def _local(folder: Path, num_rows: int) -> dict[str, list[dict[str, Any]]]:
     """Costs on one core, against each of the three sizes, and on all cores for the largest table."""
     base = make_files(folder, min(BASE_ROWS, num_rows))
     job = {"threads": 1, "memory": MEMORY, "warm": str(make_files(folder, 100_000))}
-    sizes = [size for size in (10**5, 10**6, BASE_ROWS, 10**7, 10**8) if size < num_rows] + [num_rows]
+    sizes = [size for size in ROWS if size < num_rows] + [num_rows]
     return {
         "rows": [_run({**job, "path": str(make_files(folder, size))}) for size in sizes],
         "marginals": [_run({**job, "path": str(base), "num_marginals": number}) for number in MARGINALS],
