@@ -46,6 +46,11 @@ MARGINALS = (36, 72, 143, 286)
 COLUMNS = (5, 7, 9, 11, 13)
 
 
+ALONE = """text { font: 11px sans-serif; fill: #777; } .end { text-anchor: end; } .middle { text-anchor: middle; }
+.grid, .axis { stroke: #999; stroke-width: 0.5; stroke-opacity: 0.6; }"""
+"""What a page's style sheet says of plots, for one that stands alone."""
+
+
 def make_files(folder: Path, num_rows: int) -> Path:
     """A folder of Parquet files of up to a million rows each; the same rows every time. Kept files are kept."""
     target = folder / f"rows-{num_rows}"
@@ -136,7 +141,7 @@ def _text(found: dict[str, list[dict[str, Any]]], failures: list[str]) -> str:
     lines += ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
     for name, runs in found.items():
         for run in runs:
-            numbers = (f"{run['rows']:,}", run["columns"], run["marginals"], f"{run['wall']:.1f}", f"{run['cpu']:.1f}")
+            numbers = (f"{run['rows']:,}", run["columns"], run["marginals"], f"{run['wall']:.1f}", f"{run['cpu']:.2f}")
             cells = (name, *numbers, f"{run['cpu_ns']:.3f}", f"{run['peak_mb']:.0f}")
             lines.append("| " + " | ".join(map(str, cells)) + " |")
     lines.append("")
@@ -150,7 +155,7 @@ def _text(found: dict[str, list[dict[str, Any]]], failures: list[str]) -> str:
 def _plot(found: dict[str, list[dict[str, Any]]]) -> str:
     points = [Point(run["rows"], run["cpu"], 0.0, 1, run["cpu"]) for run in found["rows"]]
     drawn = draw([("286 marginals", 0, False, points)], error="seconds", title="A scan's CPU time", across_is="rows")
-    return str(drawn).replace(">", f' xmlns="http://www.w3.org/2000/svg"><style>{STYLE}</style>', 1)
+    return str(drawn).replace(">", f' xmlns="http://www.w3.org/2000/svg"><style>{ALONE} {STYLE}</style>', 1)
 
 
 def main(arguments: list[str] | None = None) -> int:
