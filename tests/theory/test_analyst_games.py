@@ -148,3 +148,34 @@ def test_the_printed_parameters_of_algorithm_3_do_not_protect_people() -> None:
         assert rho + 2 * math.sqrt(rho * math.log(1 / delta)) == pytest.approx(expected, abs=0.01)
         assert epsilon_of(rho=rho, delta=delta) > 1 / 3
     assert epsilon_of(rho=theory(num_rows=1000, epsilon=1.0, delta=1e-6)["rho"], delta=delta) < 1 / 3
+
+
+def test_an_epoch_lowers_the_divergence_and_a_flipped_sign_fails() -> None:
+    """KL(P|D) - KL(P|D') >= eta (u(D) - u(P)) - eta^2/2 for u the mean of at most s signed queries (7.4 ii)."""
+    rng = np.random.default_rng(0)
+    failed = 0
+    for _ in range(500):
+        truth, here = rng.dirichlet(np.ones(8)), rng.dirichlet(np.ones(8))
+        eta = rng.uniform(0.01, 0.5)
+        queries = rng.integers(0, 2, size=(5, 8))
+        signs = np.where(queries @ here > queries @ truth, 1, -1)
+        mean = (signs[:, None] * queries).mean(axis=0)
+        for direction in (1, -1):
+            there = here * np.exp(-direction * eta * mean)
+            there /= there.sum()
+            drop = float((truth * np.log(there / here)).sum())
+            holds = drop >= eta * float(mean @ here - mean @ truth) - eta**2 / 2 - 1e-12
+            assert holds or direction == -1
+            failed += not holds
+    assert failed > 100
+
+
+def test_the_printed_game_of_algorithm_4_has_not_the_value_that_its_proof_needs() -> None:
+    """E-004-4: X = {0, 1}, P = (1/2, 1/2), one analyst with x and not x: 3/4 whatever is played, not 1/2.
+
+    With the maximum outside the mean over records, as here, the uniform distribution has the value 1/2.
+    """
+    answers = np.array([[0.0, 1.0], [1.0, 0.0]])  # x and not x, on the records 0 and 1
+    payoffs = (1 + 0.5 - answers) / 2
+    assert payoffs.max(axis=0).tolist() == [0.75, 0.75]
+    assert (payoffs @ np.array([0.5, 0.5])).max() == 0.5
