@@ -16,6 +16,7 @@ from equipoise.core import Codes, IntArray
 from equipoise.data.conversion import ArrowArray
 from equipoise.data.siphash import Hashes
 from equipoise.data.units import choose_rows, count_kept, hash_lists, hash_rows, hash_units
+from equipoise.errors import CapacityError
 
 __all__ = ["Bounding", "Lists", "count_bounded"]
 
@@ -24,6 +25,8 @@ Lists = tuple[IntArray, NDArray[np.int32]]
 
 SORTING = 3
 """Times the collected bytes that are held while rows are chosen: the pieces, the whole, and the sort's indices."""
+
+MOST_PASSES = 1000
 
 LIST_BYTES = 256
 """Bytes allowed for a row that is a list; longer ones on average take more memory than the limit."""
@@ -49,9 +52,18 @@ class Bounding:
     def within(
         cls, memory: int, *, num_rows: int, row_bytes: int, unit: str, rows_per_unit: int, seed: int
     ) -> Bounding:
-        """With as many groups as it takes to hold one of them, of rows of `row_bytes`, in `memory` bytes."""
-        needed = SORTING * num_rows * (row_bytes + 24)
-        return cls(unit, rows_per_unit, seed, max(1, -(-needed // max(memory, 1))))
+        """With as many groups as it takes to hold one of them, of rows of `row_bytes`, in `memory` bytes.
+
+        Raises:
+            CapacityError: That would be too many passes over the table.
+        """
+        num_groups = max(1, -(-SORTING * num_rows * (row_bytes + 24) // max(memory, 1)))
+        if num_groups > MOST_PASSES:
+            raise CapacityError(
+                f"the memory limit is so low that choosing the rows of each {unit!r} would take {num_groups:,} passes"
+                " over the table; raise --memory"
+            )
+        return cls(unit, rows_per_unit, seed, num_groups)
 
     def _members(self, units: ArrowArray, group: int) -> tuple[Hashes, IntArray]:
         hashes = hash_units(units, self.unit, self.seed)

@@ -13,7 +13,7 @@ from equipoise.data.siphash import hash_slices
 from equipoise.data.table import Table, read
 from equipoise.data.units import choose_rows, count_kept, hash_rows, hash_units
 from equipoise.data.whole import Codes
-from equipoise.errors import DataError
+from equipoise.errors import CapacityError, DataError
 
 PEOPLE, PLACES = 700, 5
 
@@ -58,6 +58,8 @@ def test_memory_makes_passes_and_changes_nothing_else() -> None:
     whole, sliced = table.bounded(4), table.bounded(4, memory=80_000)
     assert (whole.bounding.num_groups, sliced.bounding.num_groups) == (1, 13)
     assert rows_of(whole) == rows_of(sliced)
+    with pytest.raises(CapacityError, match="raise --memory"):
+        table.bounded(4, memory=10).num_rows  # noqa: B018
 
 
 def test_the_same_seed_keeps_the_same_rows_whatever_the_format_and_the_order(tmp_path: Path) -> None:
