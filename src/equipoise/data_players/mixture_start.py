@@ -37,6 +37,10 @@ is seen above that must be noise for the most part."""
 NEARLY = 0.4
 """Of that room, the part that must be taken. Weaker dependences are spread over many cells and learnt by sweeps."""
 
+PRECISE = 0.0015
+"""Standard deviation below which a pair is left to the sweeps: so little noise lets them go on until they have learnt
+it, and from components that have one value each they learn the rest more slowly."""
+
 
 class Together(NamedTuple):
     """Two values that come together.
@@ -63,6 +67,8 @@ def values_together(measured: Mapping[Columns, Measured], one_ways: Sequence[Flo
     for (first, second), (shares, precision) in _pairs(measured).items():
         a, b = one_ways[first][:, None], one_ways[second][None, :]
         stddev = precision**-0.5
+        if stddev < PRECISE:
+            continue
         # The one-way marginals are known better than this pair's sums: it tells only what is beyond them.
         rows, columns = shares.sum(axis=1, keepdims=True) - a, shares.sum(axis=0, keepdims=True) - b
         centred = shares - rows / b.size - columns / a.size + (shares.sum() - 1.0) / shares.size
