@@ -14,7 +14,8 @@ from equipoise.errors import SettingError
 from equipoise.pipeline import Request, open_account
 from equipoise.privacy import accountant
 from equipoise.privacy.accountant import Cost
-from equipoise.privacy.analyst_book import SessionBook, State, analysts_name, open_book
+from equipoise.privacy.analyst_book import SessionBook, State
+from equipoise.privacy.analyst_opening import analysts_name, open_book
 from equipoise.privacy.events import Event
 from equipoise.privacy.ledger import Account, Ledger
 from equipoise.privacy.private_rows import PrivateRows
@@ -101,7 +102,7 @@ def read_and_open(
         run=run,
         plans=(recorded, second),
         reserve=(reserve, due.impure),
-        charge=(events, analyst_events),
+        due=(events, analyst_events),
         first=first,
         unit_seed=unit_seed,
     )

@@ -48,11 +48,11 @@ def ledger(
 ) -> None:
     """Show what was spent on a table, on what, and what is left. Never makes a ledger."""
     from equipoise.budget import find_account, look, look_at
-    from equipoise.privacy.analyst_book import analysts_name
+    from equipoise.privacy.analyst_opening import analysts_name
 
     speaker = Speaker(json=json, quiet=quiet)
     public, where = place_of(schema, location)
-    account = find_account(where, public.name)
+    account, second = find_account(where, public.name), find_account(where, analysts_name(public.name))
     entries = None
     if account is None:
         if verify or change_total or close is not None:
@@ -61,13 +61,13 @@ def ledger(
         if change_total:
             account.change_total(epsilon=public.epsilon, delta=public.delta)
         if close is not None:
-            _close(account, close)
+            _close(account, second, close)
         entries = account.verify() if verify else None
     budget = look(where, public)
     runs = [] if account is None else [_run(row) for row in account.runs()]
     body = {"table": public.name, "budget": budget.to_json(), "runs": runs, "verified_entries": entries}
     told = _shown(public.name, budget, runs, entries)
-    if (second := find_account(where, analysts_name(public.name))) is not None:
+    if second is not None:
         spent = look_at(where, second)
         rows = [_run(row) for row in second.runs()]
         counted_entries = second.verify() if verify else None
@@ -97,14 +97,14 @@ def _location(schema: Schema) -> str | Path:
     return location
 
 
-def _close(account: Account, prefix: str) -> None:
+def _close(account: Account, analysts: Account | None, prefix: str) -> None:
+    from equipoise.privacy.analyst_opening import close_session
+
     names = [row["run"] for row in account.runs() if row["run"].startswith(prefix)]
     if len(names) != 1:
         word = "no release begins" if not names else "several releases begin"
         raise SettingError(f"--close: {word} with {prefix!r}; `equipoise ledger SCHEMA` lists them")
-    found = account.run(names[0])
-    assert found is not None
-    found.close()
+    close_session(account, analysts, names[0])
 
 
 def _run(row: dict[str, Any]) -> dict[str, Any]:

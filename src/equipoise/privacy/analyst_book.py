@@ -7,14 +7,13 @@ and a crash costs nothing but queries that were set aside (`Page.lease`).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from equipoise.errors import BudgetError, LedgerError
+from equipoise.errors import BudgetError
 from equipoise.privacy import analyst_tables as tables
 from equipoise.privacy import store
 from equipoise.privacy.accountant import Cost, cost
@@ -22,21 +21,10 @@ from equipoise.privacy.chain import append, write
 from equipoise.privacy.cost import cost_from_text
 from equipoise.privacy.events import Event, Group, Simple
 from equipoise.privacy.gate import within
-from equipoise.privacy.keyed_noise import KeyedNoise, new_secret
-from equipoise.privacy.ledger import Account
+from equipoise.privacy.keyed_noise import KeyedNoise
 from equipoise.privacy.run import Run
 
-__all__ = ["Page", "SessionBook", "State", "Update", "analysts_name", "open_book"]
-
-
-def analysts_name(table: str) -> str:
-    """The name of the account that protects a table's analysts.
-
-    Example:
-        >>> analysts_name("people")
-        'people (analysts)'
-    """
-    return f"{table} (analysts)"
+__all__ = ["Page", "SessionBook", "State", "Update", "charge"]
 
 
 class State(NamedTuple):
@@ -108,7 +96,7 @@ class Page:
         Raises:
             BudgetError: the session did not reserve this much; nothing was looked at.
         """
-        _charge(self._connection, self._book.run, [event], number)
+        charge(self._connection, self._book.run, [event], number)
 
     def paid(self, analyst: str, update: Update | None) -> None:
         """Write down that an analyst got a paid answer, and on which query the hypothesis is to be improved."""
@@ -218,7 +206,12 @@ class SessionBook:
         return {row.analyst: (row.leased, row.paid) for row in rows}
 
 
-def _charge(connection: sa.Connection, run: Run, charged: Sequence[Event], number: int) -> None:
+def charge(connection: sa.Connection, run: Run, charged: Sequence[Event], number: int) -> None:
+    """Charge a run for events, each times the rows of a unit.
+
+    Raises:
+        BudgetError: it did not reserve this much; nothing was looked at.
+    """
     before = cost_from_text(run.open_row(connection).spent)
     size = run.rows_per_unit
     each: list[tuple[Event, Cost]] = []
@@ -231,72 +224,3 @@ def _charge(connection: sa.Connection, run: Run, charged: Sequence[Event], numbe
     if not within(after, run.reserved):
         raise BudgetError("the session asked for more than it reserved; nothing further was released")
     run.charge(connection, number, before, each)
-
-
-def open_book(
-    account: Account,
-    analysts: Account,
-    *,
-    run: str,
-    plans: tuple[dict[str, Any], dict[str, Any]],
-    reserve: tuple[Cost, Cost],
-    charge: tuple[Sequence[Event], Sequence[Event]],
-    first: State,
-    unit_seed: int,
-) -> SessionBook:
-    """Begin a session in both accounts and charge what is due at its start, or find the one that is there.
-
-    Three steps, each done once: a second start after a crash between them takes up where the first one stopped.
-
-    Args:
-        account: Of the table.
-        analysts: Of its analysts.
-        run: The session's id.
-        plans: What it does, as each account records it; public. A session that is found must have the same.
-        reserve: The price of all of it, for people and for analysts.
-        charge: What is charged at once, for people and for analysts.
-        first: Its state at first.
-        unit_seed: See `Account.start`.
-
-    Raises:
-        BudgetError: an account does not cover it; nothing was spent.
-        LedgerError: the id belongs to something else.
-    """
-    account_run, analysts_run = account.run(run), analysts.run(_second(run))
-    if account_run is None:
-        analysts_run = analysts_run or _start(analysts, _second(run), plans[1], reserve[1], unit_seed)
-        try:
-            account_run = _start(account, run, plans[0], reserve[0], unit_seed)
-        except BudgetError:
-            analysts_run.close()
-            raise
-    if analysts_run is None:
-        raise LedgerError(f"the ledger has something else than a session under the id {run!r}; choose another id")
-    stored, asked = account_run.plan, json.loads(json.dumps(plans[0]))
-    if differing := [key for key in asked if asked[key] != stored.get(key)]:
-        raise LedgerError(f"the session {run!r} has another {', '.join(differing)}; open it as it was, or another id")
-    with write(account_run.engine, account_run.account) as connection:
-        begun = connection.execute(sa.select(tables.sessions.c.run).where(tables.sessions.c.run == run)).scalar()
-        if begun is None:
-            account_run.open_row(connection)
-            locked = sa.select(store.accounts.c.id).where(store.accounts.c.id == analysts_run.account)
-            connection.execute(locked.with_for_update())
-            _charge(connection, account_run, charge[0], 0)
-            _charge(connection, analysts_run, charge[1], 0)
-            values = {"run": run, "secret": new_secret().hex(), **first._asdict()}
-            connection.execute(sa.insert(tables.sessions).values(**values))
-    return SessionBook(account_run, analysts_run)
-
-
-def _second(run: str) -> str:
-    return f"{run}.analysts"
-
-
-def _start(account: Account, run: str, plan: dict[str, Any], reserve: Cost, unit_seed: int) -> Run:
-    try:
-        return account.start(run=run, plan=plan, reserve=reserve, unit_seed=unit_seed)
-    except LedgerError as error:
-        found = account.run(run) if isinstance(error.__cause__, sa.exc.IntegrityError) else None
-        if found is None:
-            raise
-        return found  # another process began it at the same moment

@@ -16,7 +16,7 @@ from equipoise.data.schema import Schema, from_domain, load
 from equipoise.data.table import Table, read
 from equipoise.errors import LedgerError, SchemaError, SettingError
 from equipoise.pipeline import ledger_location
-from equipoise.privacy.analyst_book import analysts_name
+from equipoise.privacy.analyst_opening import analysts_name
 from equipoise.privacy.ledger import Ledger
 from equipoise.service import database as db
 from equipoise.service import files, journal
