@@ -20,6 +20,19 @@ and where the paper it follows (hsu2013differential) is mistaken, is in docs/s00
 from equipoise.analysts.answer import Answer, Source
 from equipoise.analysts.plan import SessionPlan
 from equipoise.analysts.rounds import Round, answer_round
-from equipoise.analysts.session import AnalystUse, Session, Status
+from equipoise.analysts.session import Session
+from equipoise.analysts.statistics import Catalogue, Statistic
+from equipoise.analysts.status import AnalystUse, Status
 
-__all__ = ["AnalystUse", "Answer", "Round", "Session", "SessionPlan", "Source", "Status", "answer_round"]
+__all__ = [
+    "AnalystUse",
+    "Answer",
+    "Catalogue",
+    "Round",
+    "Session",
+    "SessionPlan",
+    "Source",
+    "Statistic",
+    "Status",
+    "answer_round",
+]

@@ -19,7 +19,7 @@ class Answer:
 
     Attributes:
         text: The query, in the words it was asked in.
-        share: Estimated share of the records.
+        share: Estimated share of the records; of a statistic, its value from 0 to 1.
         count: The same times the number of records.
         half_width: The truth is within this of the share, for all answers of the session or round at once with
             probability 0.95; None when nothing is promised.

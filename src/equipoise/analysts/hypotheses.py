@@ -10,7 +10,7 @@ import io
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,9 @@ from equipoise.errors import LedgerError
 from equipoise.privacy.draws import draw
 from equipoise.queries.query import Query
 
-__all__ = ["Dense", "Hypothesis", "Sampled", "Scores", "memory_bytes", "to_bytes"]
+__all__ = ["Dense", "Hypothesis", "Q_contra", "Sampled", "Scores", "from_bytes", "memory_bytes", "to_bytes"]
+
+Q_contra = TypeVar("Q_contra", contravariant=True)
 
 
 def memory_bytes(num_cells: int) -> int:
@@ -30,11 +32,11 @@ def memory_bytes(num_cells: int) -> int:
     return 5 * 8 * num_cells
 
 
-class Hypothesis(Protocol):
+class Hypothesis(Protocol[Q_contra]):
     """A distribution that answers single queries fast, in a time that depends on the query alone."""
 
-    def share(self, query: Query) -> float:
-        """The probability that the query holds."""
+    def share(self, query: Q_contra) -> float:
+        """The query's mean answer: the probability that it holds."""
         ...
 
     def distribution(self) -> Distribution:
@@ -75,11 +77,7 @@ class Sampled:
     @classmethod
     def from_bytes(cls, body: bytes, shape: tuple[int, ...]) -> Sampled:
         """The records that `to_bytes` stored."""
-        try:
-            with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
-                return cls(arrays["cells"], arrays["counts"], shape)
-        except (ValueError, KeyError, OSError, EOFError) as error:
-            raise LedgerError("the ledger holds a hypothesis that cannot be read") from error
+        return cls(*from_bytes(body), shape)
 
 
 class Scores:
@@ -129,8 +127,21 @@ class Scores:
 
 
 def to_bytes(cells: IntArray) -> bytes:
-    """Drawn cells, to be stored; `Sampled.from_bytes` is the inverse."""
+    """Drawn points, to be stored; `from_bytes` gives the distinct ones and how often each was drawn."""
     distinct, counts = np.unique(cells, return_counts=True)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, cells=distinct, counts=counts)
     return buffer.getvalue()
+
+
+def from_bytes(body: bytes) -> tuple[IntArray, IntArray]:
+    """What `to_bytes` stored.
+
+    Raises:
+        LedgerError: it cannot be read.
+    """
+    try:
+        with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
+            return arrays["cells"], arrays["counts"]
+    except (ValueError, KeyError, OSError, EOFError) as error:
+        raise LedgerError("the ledger holds a hypothesis that cannot be read") from error

@@ -7,25 +7,20 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple, Protocol
-
-import numpy as np
+from typing import Generic, NamedTuple, Protocol
 
 from equipoise.analysts.answer import Source
-from equipoise.analysts.asking import canonical, from_canonical
-from equipoise.analysts.hypotheses import Hypothesis, Sampled, Scores, to_bytes
+from equipoise.analysts.hypotheses import Hypothesis, Q_contra, to_bytes
 from equipoise.analysts.plan import SessionPlan
+from equipoise.analysts.world import Q, World
 from equipoise.core import Distribution
-from equipoise.data.distributions import MixtureOfProducts
-from equipoise.data.rules import Rules
 from equipoise.privacy.accountant import cost
 from equipoise.privacy.analyst_book import Page, SessionBook, State, Update
 from equipoise.privacy.conditional import WindowTest
 from equipoise.privacy.events import Event, Gaussian
 from equipoise.privacy.noise import ExactNoise, Noise
 from equipoise.privacy.noisy_stop import NoisyLimit
-from equipoise.queries.query import Query
-from equipoise.query_players.asked import AskedQueries
+from equipoise.query_players.asked import AskedPlayer
 
 __all__ = ["Label", "NoiseEach", "Outcome", "Responder", "Tested", "limit_of"]
 
@@ -33,7 +28,7 @@ Label = tuple[str | int, ...]
 
 
 class Outcome(NamedTuple):
-    """An answer in counts, how far off it may be as a share, where it comes from, and its part of the cost."""
+    """An answer in units, how far off it may be as a share, where it comes from, and its part of the cost."""
 
     value: float
     half_width: float | None
@@ -41,10 +36,10 @@ class Outcome(NamedTuple):
     spent: Fraction
 
 
-class Responder(Protocol):
+class Responder(Protocol[Q_contra]):
     """Answers one query. With a page, whatever is paid for is written there; without, on a page of its own."""
 
-    def answer(self, analyst: str, label: Label, query: Query, page: Page | None) -> Outcome:
+    def answer(self, analyst: str, label: Label, query: Q_contra, page: Page | None) -> Outcome:
         """Answer a query."""
         ...
 
@@ -76,16 +71,15 @@ class _Payer:
         self.page.debit(event, number=self.page.state.num_paid)
 
 
-class NoiseEach:
+class NoiseEach(Generic[Q]):
     """Noise on every answer."""
 
-    def __init__(self, book: SessionBook, plan: SessionPlan, player: AskedQueries, shape: tuple[int, ...]) -> None:
-        self._book, self._plan, self._player = book, plan, player
-        self._shape = shape
+    def __init__(self, book: SessionBook, plan: SessionPlan, player: AskedPlayer[Q], world: World[Q]) -> None:
+        self._book, self._plan, self._player, self._world = book, plan, player, world
         self._stddev = float(plan.parameters["stddev"])
         self._price = cost(Gaussian(Fraction(1), Fraction(self._stddev) ** 2)).rho * book.run.rows_per_unit**2
 
-    def answer(self, analyst: str, label: Label, query: Query, page: Page | None) -> Outcome:
+    def answer(self, analyst: str, label: Label, query: Q, page: Page | None) -> Outcome:
         """See `Responder.answer`."""
         with self._book.page() if page is None else nullcontext(page) as written:
             noisy = self._player.measure(_Payer(written, ExactNoise()), query, stddev=self._stddev)
@@ -101,7 +95,7 @@ class NoiseEach:
 
     def distribution(self) -> Distribution:
         """See `Responder.distribution`: uniform, as nothing is learnt."""
-        return MixtureOfProducts(tuple(np.full((1, size), 1 / size) for size in self._shape), np.ones(1))
+        return self._world.uniform()
 
 
 def limit_of(plan: SessionPlan) -> NoisyLimit:
@@ -109,21 +103,11 @@ def limit_of(plan: SessionPlan) -> NoisyLimit:
     return NoisyLimit(plan.fraction("stop_epsilon"), plan.number("epoch"), plan.number("margin"))
 
 
-class Tested:
+class Tested(Generic[Q]):
     """A hypothesis that is tested against the table first: Algorithm 5, or private multiplicative weights."""
 
-    def __init__(
-        self,
-        book: SessionBook,
-        plan: SessionPlan,
-        player: AskedQueries,
-        *,
-        num_rows: int,
-        shape: tuple[int, ...],
-        rules: Rules | None,
-    ) -> None:
-        self._book, self._plan, self._player = book, plan, player
-        self._num_rows, self._shape, self._rules = num_rows, shape, rules
+    def __init__(self, book: SessionBook, plan: SessionPlan, player: AskedPlayer[Q], world: World[Q]) -> None:
+        self._book, self._plan, self._player, self._world = book, plan, player, world
         self._tests = WindowTest(book.run, book.noise)
         self._threshold = plan.number("threshold")
         self._price = plan.reserve.rho / plan.max_paid
@@ -133,8 +117,8 @@ class Tested:
 
     def forget(self) -> None:
         """See `Responder.forget`."""
-        self._scores = Scores(self._shape, self._rules)
-        self._hypothesis: Hypothesis = self._scores.weights(self._rate)
+        self._scores = self._world.scores()
+        self._hypothesis: Hypothesis[Q] = self._scores.weights(self._rate)
         self._state = State(0, 0, 0, 0, False)
 
     def refresh(self) -> None:
@@ -147,19 +131,19 @@ class Tested:
             else:
                 body = self._book.hypothesis(state.version)
                 assert body is not None
-                self._hypothesis = Sampled.from_bytes(body, self._shape)
+                self._hypothesis = self._world.sampled(body)
         self._state = state
 
     def _learn(self, updates: Sequence[Update]) -> None:
-        self._scores.add([(from_canonical(update.query), update.sign) for update in updates])
+        self._scores.add([(self._world.from_text(update.query), update.sign) for update in updates])
 
     def distribution(self) -> Distribution:
         """See `Responder.distribution`."""
         return self._hypothesis.distribution()
 
-    def answer(self, analyst: str, label: Label, query: Query, page: Page | None) -> Outcome:
+    def answer(self, analyst: str, label: Label, query: Q, page: Page | None) -> Outcome:
         """See `Responder.answer`."""
-        around = self._hypothesis.share(query) * self._num_rows
+        around = self._hypothesis.share(query) * self._world.units
         if self._state.halted:
             return Outcome(around, None, "unverified", Fraction(0))
         low, high = math.ceil(around - self._threshold), math.floor(around + self._threshold)
@@ -181,14 +165,14 @@ class Tested:
     def _due(self, state: State) -> bool:
         return self._limit is not None and self._limit.reached(state.waiting, state.threshold)
 
-    def _pay(self, page: Page, analyst: str, query: Query, noisy: int, near: Outcome) -> Outcome:
+    def _pay(self, page: Page, analyst: str, query: Q, noisy: int, near: Outcome) -> Outcome:
         if page.state.num_paid >= self._tests.max_hits:
             # Other processes spent all of it since the last refresh. What was not paid for must look like a test that
             # passed, whose half-width then is too small for once.
             return near
         halted = page.state.halted
         sign = 1 if near.value > noisy else -1
-        page.paid(analyst, None if halted else Update(page.state.version, canonical(query), sign))
+        page.paid(analyst, None if halted else Update(page.state.version, self._world.to_text(query), sign))
         if not halted and (self._limit is None or self._due(page.state)):
             self._advance(page)
         return Outcome(float(noisy), self._plan.paid_half_width, "paid", self._price)

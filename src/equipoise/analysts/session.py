@@ -15,30 +15,31 @@ import json
 import math
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from equipoise.analysts.allowances import Allowances
 from equipoise.analysts.answer import Answer
-from equipoise.analysts.asking import Asked, Parsed, canonical, parse_all
+from equipoise.analysts.asking import Asked
 from equipoise.analysts.choice import plan_session
 from equipoise.analysts.hypotheses import memory_bytes
 from equipoise.analysts.opening import accounts_of, checked_id, checked_name, read_and_open, statement_of
 from equipoise.analysts.plan import Mode, SessionPlan
 from equipoise.analysts.responders import Label, NoiseEach, Responder, Tested, limit_of
+from equipoise.analysts.statistics import Catalogue, Tables, plan_statistics
+from equipoise.analysts.status import AnalystUse, Status
 from equipoise.analysts.terms import Terms, terms_of
+from equipoise.analysts.world import Records, World
 from equipoise.core import Distribution
 from equipoise.data.table import Table
 from equipoise.errors import BudgetError, CapacityError, SettingError
 from equipoise.pipeline import DEFAULT_MEMORY
 from equipoise.privacy.analyst_book import Page, SessionBook, State
 from equipoise.queries.query import Query
-from equipoise.queries.text import describe
-from equipoise.query_players.asked import AskedQueries
+from equipoise.query_players.asked import AskedPlayer, AskedQueries, AskedStatistics
 
-__all__ = ["AnalystUse", "Session", "Status"]
+__all__ = ["Session"]
 
 REFRESH_SECONDS = 0.1
 """How long a process may go on with a hypothesis that another one has replaced."""
@@ -47,36 +48,6 @@ PROTECTS = (
     "one query of one analyst, from all other analysts together, whatever they share; for queries that do not depend on"
     " answers"
 )
-
-
-@dataclass(frozen=True)
-class AnalystUse:
-    """What one analyst has used. For the steward.
-
-    Attributes:
-        asked: Queries that were counted against the allowance (after a crash a few more than were answered).
-        paid: Answers that used some of the data budget.
-    """
-
-    asked: int
-    paid: int
-
-
-@dataclass(frozen=True)
-class Status:
-    """How far a session has come. For the steward only: it tells analysts about each other.
-
-    Attributes:
-        num_paid: Paid answers so far.
-        version: How often the shared hypothesis has changed.
-        halted: Whether what may be spent is spent, so that answers are no longer verified.
-        analysts: Use by each analyst.
-    """
-
-    num_paid: int
-    version: int
-    halted: bool
-    analysts: Mapping[str, AnalystUse]
 
 
 class Session:
@@ -102,9 +73,18 @@ class Session:
         ('paid', 4, True)
     """
 
-    def __init__(self, table: Table, terms: Terms, plan: SessionPlan, book: SessionBook, responder: Responder) -> None:
+    def __init__(
+        self,
+        table: Table,
+        terms: Terms,
+        plan: SessionPlan,
+        book: SessionBook,
+        responder: Responder[Any],
+        world: World[Any],
+    ) -> None:
         self.run, self.plan = book.run.key, plan
-        self._table, self._terms, self._book, self._responder = table, terms, book, responder
+        self._table, self._terms, self._book = table, terms, book
+        self._responder, self._world = responder, world
         self._lock = threading.RLock()
         self._seen = -math.inf
         self._allowances = Allowances(
@@ -121,6 +101,7 @@ class Session:
         num_analysts: int,
         queries_each: int,
         mode: Mode = "online",
+        catalogue: Catalogue | None = None,
         delta: float | None = None,
         analyst_delta: float | None = None,
         analyst_total: tuple[float, float] | None = None,
@@ -139,6 +120,7 @@ class Session:
             queries_each: How many queries each may ask; public. A cell of a marginal counts as one.
             mode: "online" (private for analysts too), "pmw" (for the people in the table only), "noise" (every answer
                 with noise of its own).
+            catalogue: Statistics of whole tables, to be asked for by name instead of queries; toys only.
             delta: 1/n^2 unless given.
             analyst_delta: 1/k^2 unless given, k the number of all analysts' queries.
             analyst_total: Total (epsilon, delta) of the analysts' account in the ledger, declared on first use.
@@ -151,7 +133,7 @@ class Session:
             BudgetError: a ledger does not cover it; nothing was spent.
             SettingError: a number is out of range.
             LedgerError: the id is of a session with other settings, or of one that was closed.
-            CapacityError: the domain is too large for a hypothesis.
+            CapacityError: the domain is too large for a hypothesis, or for statistics.
         """
         terms = terms_of(
             table,
@@ -164,9 +146,10 @@ class Session:
             accept_inferred=accept_inferred,
             analyst_total=analyst_total,
         )
-        plan = plan_session(terms, mode)
-        domain, rules = table.schema.domain, table.schema.rules
-        if plan.mode != "noise" and memory_bytes(domain.num_cells) > memory_limit:
+        tables = None if catalogue is None else Tables(catalogue, table.schema)
+        plan = plan_session(terms, mode) if tables is None else plan_statistics(terms, mode, tables)
+        domain = table.schema.domain
+        if tables is None and plan.mode != "noise" and memory_bytes(domain.num_cells) > memory_limit:
             raise CapacityError(
                 f"a hypothesis over {domain.num_cells:,} cells does not fit the memory limit; name fewer columns,"
                 " declare fewer bins, or use mode 'noise', which has no hypothesis"
@@ -183,13 +166,12 @@ class Session:
             analyst_events=plan.analyst_events,
             first=State(0, 0, 0, limit_of(plan).threshold() if plan.mode == "online" else 0, False),
         )
-        player, shape = AskedQueries(rows), domain.sizes
-        responder: Responder = (
-            NoiseEach(book, plan, player, shape)
-            if plan.mode == "noise"
-            else Tested(book, plan, player, num_rows=terms.num_rows, shape=shape, rules=rules)
-        )
-        return cls(table, terms, plan, book, responder)
+        world: World[Any] = Records(table.schema, terms.num_rows) if tables is None else tables
+        player: AskedPlayer[Any] = AskedQueries(rows)
+        if tables is not None:
+            player = AskedStatistics(rows.statistics([each.value for each in tables.statistics], tables.units))
+        kind: type[NoiseEach[Any]] | type[Tested[Any]] = NoiseEach if plan.mode == "noise" else Tested
+        return cls(table, terms, plan, book, kind(book, plan, player, world), world)
 
     def ask(self, analyst: str, query: str | Query, *, key: str | None = None) -> Answer:
         """Answer one query.
@@ -215,7 +197,7 @@ class Session:
         the answers before it paid for and lost.
         """
         checked_name("an analyst's name", analyst)
-        parsed = parse_all(queries, self._table.schema, limit=self._terms.queries_each)
+        parsed = self._world.parse(queries, self._terms.queries_each)
         with self._lock:
             try:
                 self._refresh()
@@ -236,8 +218,8 @@ class Session:
                 self._seen = -math.inf
                 raise
 
-    def _keyed(self, analyst: str, parsed: Sequence[Parsed], key: str) -> list[Answer]:
-        asked = "; ".join(canonical(each.query) for each in parsed)
+    def _keyed(self, analyst: str, parsed: Sequence[tuple[Any, str]], key: str) -> list[Answer]:
+        asked = "; ".join(self._world.to_text(query) for query, _ in parsed)
         kept = self._book.kept(analyst, key)
         if kept is None:
             with self._book.page() as page:
@@ -251,19 +233,18 @@ class Session:
             raise SettingError("this key was used for another query; a new query needs a new key")
         return [Answer.from_json(body) for body in json.loads(kept[1])]
 
-    def _on(self, page: Page, analyst: str, parsed: Sequence[Parsed], key: str) -> list[Answer]:
+    def _on(self, page: Page, analyst: str, parsed: Sequence[tuple[Any, str]], key: str) -> list[Answer]:
         """Answers that are counted, and where they are not free paid for, on one page."""
         left = self._allowances.take_on(page, analyst, len(parsed)) + len(parsed)
         return [
             self._answer(analyst, (analyst, "key", key, i), each, left - 1 - i, page) for i, each in enumerate(parsed)
         ]
 
-    def _answer(self, analyst: str, label: Label, asked: Parsed, left: int, page: Page | None) -> Answer:
-        query = asked.query
-        outcome = self._responder.answer(analyst, (*label, canonical(query)), query, page)
+    def _answer(self, analyst: str, label: Label, asked: tuple[Any, str], left: int, page: Page | None) -> Answer:
+        query, text = asked[0], asked[1] or self._world.describe(asked[0])
+        outcome = self._responder.answer(analyst, (*label, self._world.to_text(query)), query, page)
         num_rows = self._terms.num_rows
-        share = min(1.0, max(0.0, outcome.value / num_rows))
-        text = asked.text or describe(query, self._table.schema)
+        share = min(1.0, max(0.0, outcome.value / self._world.units))
         return Answer(text, share, share * num_rows, outcome.half_width, outcome.source, outcome.spent, left)
 
     def _refresh(self) -> None:

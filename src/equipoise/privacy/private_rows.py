@@ -6,11 +6,14 @@ again a `Private`; only mechanisms open it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 
 import numpy as np
 
 from equipoise.core import Codes, IntArray
+from equipoise.errors import SettingError
 from equipoise.privacy.private import Private, Unseen
 from equipoise.queries.norms import Norms
 from equipoise.queries.queries import Queries
@@ -68,6 +71,24 @@ class PrivateRows(Unseen):
         queries = (workload.query(place) for place in range(workload.num_queries))
         counts = [int(self._counts @ query.selects(self._codes)) for query in queries]
         return Private(np.array(counts, dtype=np.int64), workload)
+
+    def statistics(self, values: Sequence[Callable[[Codes], Fraction | int]], units: int) -> Private:
+        """Numbers from 0 to 1 that the table has, each as whole units of 1/units, to the nearest.
+
+        Guarantees:
+            Precondition: each value moves by at most 1/units when a record is replaced. Postcondition: what is held
+            moves by at most 1, since floor(a + 1) = floor(a) + 1 and floor is monotone; and so is cutting to 0 to 1.
+
+        Raises:
+            SettingError: one has no value on the table. It says nothing of which, or why.
+        """
+        rows = np.repeat(self._codes, self._counts, axis=1)
+        try:
+            exact = [min(Fraction(1), max(Fraction(0), Fraction(value(rows)))) for value in values]
+        except Exception:
+            raise SettingError("a statistic has no value on the table; it must have one for every table") from None
+        held = [math.floor(value * units + Fraction(1, 2)) for value in exact]
+        return Private(np.array(held, dtype=np.int64), _Separate(len(held)))
 
     def __repr__(self) -> str:
         return f"PrivateRows({self._num_rows} records)"
