@@ -49,7 +49,7 @@ def create(server: Server) -> Guard:
     )
     app.state.server = server
     handle(app)
-    for part in (sign_in, tables, analysts, releases, collections, questions):
+    for part in (questions, sign_in, tables, analysts, releases, collections):  # the busiest is matched first
         app.include_router(part.router)
     console = files("equipoise.service") / "console"
     app.mount("/console", StaticFiles(directory=str(console), html=True), name="console")

@@ -25,6 +25,9 @@ MOST_WAITING = 20_000
 
 BATCH = 1_000
 
+PAUSE = 0.1
+"""Seconds in which lines gather: one write to disk for all of them."""
+
 
 class History:
     """Writes lines in a thread of its own, many in one transaction."""
@@ -32,6 +35,7 @@ class History:
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
         self._waiting: queue.Queue[dict[str, Any] | None] = queue.Queue(MOST_WAITING)
+        self._closing = threading.Event()
         self._thread = threading.Thread(target=self._write, name="history", daemon=True)
         self._thread.start()
 
@@ -46,6 +50,7 @@ class History:
 
     def close(self) -> None:
         """Write what waits, then stop."""
+        self._closing.set()
         self._waiting.put(None)
         self._thread.join(30)
 
@@ -53,6 +58,7 @@ class History:
         ended = False
         while not ended:
             lines = [self._waiting.get()]
+            self._closing.wait(PAUSE)
             while len(lines) < BATCH:
                 try:
                     lines.append(self._waiting.get_nowait())
