@@ -122,3 +122,23 @@ def test_answers_from_the_shared_synthetic_data_are_free(service: Service) -> No
     assert answers[0] == answers[2]
     rows = ada.call("GET", "synthetic.csv?rows=50").text.splitlines()
     assert (len(rows), rows[0]) == (51, '"sex","age","score","region"')
+
+
+def test_closing_frees_what_was_not_spent(service: Service) -> None:
+    opened(service)
+    ada = service.analysts["Ada"]
+    for _ in range(3):
+        ada.post("questions", FEMALE)
+    before = service.steward.get("tables/people/spending")
+    (run,) = before["runs"]
+    (event,) = service.steward.get(f"tables/people/spending/{run['run']}")
+    assert event["times"] == 3
+    assert service.steward.call("GET", "tables/people/spending/0123").status_code == 404
+    assert service.steward.post("tables/people/online/close")["online"] is None
+    after = service.steward.get("tables/people/spending")
+    assert after["runs"][0]["state"] == "done"
+    assert 0 < after["budget"]["share_spent"] < before["budget"]["share_spent"]
+    assert ada.call("POST", "questions", FEMALE).status_code == 409
+    assert service.steward.call("POST", "tables/people/online/close").status_code == 409
+    service.open_for_questions(queries_each=5)
+    assert ada.post("questions", FEMALE)["left"] == 4

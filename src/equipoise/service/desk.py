@@ -121,6 +121,16 @@ class Desks:
         if cells > self._max_queries:
             raise CapacityError(f"a marginal has at most {self._max_queries:,} cells here; name fewer columns")
 
+    def close(self, registered: Registered) -> None:
+        """End a table's session.
+
+        Raises:
+            Conflict: the table is not open for questions.
+        """
+        session = self.session(registered)
+        session.close()
+        self._sessions.pop(session.run, None)
+
     def status(self, registered: Registered) -> Status | None:
         """How far a table's session has come, for the steward; None when it is not open for questions."""
         return self.session(registered).status() if registered.answers else None

@@ -16,6 +16,7 @@ __all__ = [
     "CollectionReply",
     "CollectionRequest",
     "ColumnReply",
+    "Event",
     "Files",
     "Health",
     "Invitation",
@@ -180,6 +181,14 @@ class Run(Model):
     created: str = Field(examples=["2026-11-16T03:31:05+00:00"])
     spent_rho: str = Field(examples=["1/800"])
     reserved_rho: str = Field(examples=["1/800"])
+
+
+class Event(Model):
+    """What a run was charged for: one kind of noise, how often."""
+
+    words: str = Field(examples=["Gaussian noise of standard deviation 100 on counts"])
+    times: int = Field(examples=[20])
+    rho: float = Field(examples=[0.001])
 
 
 class Point(Model):

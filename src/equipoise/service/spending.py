@@ -9,10 +9,12 @@ from equipoise.budget import Budget
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.ledger import Account
 from equipoise.service.journal import when
-from equipoise.service.models import Analyst, BudgetReply, OnlineReply, Point, Run
+from equipoise.service.models import Analyst, BudgetReply, Event, OnlineReply, Point, Run
 from equipoise.service.people import Person
+from equipoise.service.problems import Absent
+from equipoise.statement import listed_events
 
-__all__ = ["analyst", "budget_reply", "history", "online_reply", "runs"]
+__all__ = ["analyst", "budget_reply", "events", "history", "online_reply", "runs"]
 
 
 def budget_reply(budget: Budget) -> BudgetReply:
@@ -42,6 +44,19 @@ def runs(account: Account) -> list[Run]:
         )
         for row in account.runs()
     ]
+
+
+def events(account: Account, run: str) -> list[Event]:
+    """What a run was charged for, each kind of event with its number and price.
+
+    Raises:
+        Absent: the account has no such run.
+    """
+    found = account.run(run)
+    if found is None:
+        raise Absent("there is no such entry")
+    listed = listed_events(found.events(), lambda cost: cost.rho)
+    return [Event(words=one["words"], times=one["times"], rho=one["rho"]) for one in listed]
 
 
 def _what(plan: dict[str, Any]) -> str:

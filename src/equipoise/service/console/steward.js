@@ -79,10 +79,19 @@ async function budget(found) {
     h('div', { class: 'panel' }, h('h2', {}, 'What it was spent on'),
       spending.runs.length
         ? table('Entries of the ledger, oldest first; rho adds up, exactly', ['entry', 'what', 'when', 'state', 'spent (rho)', 'reserved (rho)'],
-          spending.runs.map((run) => [h('code', {}, run.run.slice(0, 12)), run.what, when(run.created), run.state, rho(run.spent_rho), run.state === 'open' ? rho(run.reserved_rho) : '']), [4, 5])
+          spending.runs.map((run) => [h('code', {}, run.run.slice(0, 12)), [run.what, ' ', events(found.name, run.run)], when(run.created), run.state, rho(run.spent_rho), run.state === 'open' ? rho(run.reserved_rho) : '']), [4, 5])
         : h('p', { class: 'empty' }, 'Nothing has been spent yet.')),
     h('div', { class: 'panel' }, h('h2', {}, 'Questions one by one'), online(found)),
   ];
+}
+
+// What an entry was charged for, shown on demand.
+function events(name, run) {
+  const list = h('div', { class: 'small', 'aria-live': 'polite' });
+  return [act('events', async () => {
+    const found = await get(`tables/${name}/spending/${run}`);
+    list.replaceChildren(...(found.length ? found.map((one) => h('div', {}, `${number(one.times, 9)} × ${one.words}: rho ${number(one.rho)}`)) : ['none yet']));
+  }), list];
 }
 
 const rho = (text) => {
@@ -103,6 +112,9 @@ function online(found) {
         ['hides analysts from each other', how.protects_analysts ? 'yes' : 'no'],
       ]),
       h('p', {}, h('a', { href: `/v1/tables/${found.name}/statement`, download: `${found.name}-statement.json` }, 'Download the statement')),
+      h('p', {}, act('Close for questions', async () => { await post(`tables/${found.name}/online/close`); again(); }, {
+        class: 'danger tiny', confirm: 'End the questions for everybody? What was not spent is free again; the table can be opened anew.',
+      })),
     ];
   }
   return form([

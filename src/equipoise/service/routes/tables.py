@@ -14,7 +14,7 @@ from equipoise.privacy.ledger import Ledger
 from equipoise.service import files, journal, spending
 from equipoise.service.access import Steward
 from equipoise.service.desk import open_session
-from equipoise.service.models import Files, LogEntry, OnlineRequest, Registration, Spending, TableReply
+from equipoise.service.models import Event, Files, LogEntry, OnlineRequest, Registration, Spending, TableReply
 from equipoise.service.problems import Absent, Conflict, refusals
 from equipoise.service.registry import Registered
 from equipoise.service.server import Server, server_of
@@ -23,6 +23,7 @@ __all__ = ["TableName", "router"]
 
 router = APIRouter(prefix="/v1", tags=["Steward: tables"])
 
+RunId = Annotated[str, Path(pattern=r"^[0-9a-f]{1,64}$", examples=["0123456789abcdef"])]
 TableName = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._-]+$", examples=["people"])]
 
 
@@ -79,6 +80,14 @@ def open_for_questions(request: Request, person: Steward, table: TableName, body
     return _reply(server, server.registry.change(person, table, "open for questions", online=json.dumps(online)))
 
 
+@router.post("/tables/{table}/online/close", operation_id="close_for_questions", responses=refusals(404, 409, 422))
+def close_for_questions(request: Request, person: Steward, table: TableName) -> TableReply:
+    """End a table's questions for everybody; what was not spent is free again, and it may be opened anew."""
+    server = server_of(request)
+    server.desks.close(server.registry.get(table))
+    return _reply(server, server.registry.change(person, table, "close for questions", online=None))
+
+
 @router.post("/tables/{table}/freeze", operation_id="freeze_table", responses=refusals(404, 422))
 def freeze_table(request: Request, person: Steward, table: TableName) -> TableReply:
     """Stop everything that would ask or release more from a table. What exists stays to be downloaded."""
@@ -110,6 +119,16 @@ def show_spending(request: Request, person: Steward, table: TableName) -> Spendi
         analysts=[spending.analyst(found, status) for found in server.people.of_table(table)],
         history=[] if account is None else spending.history(account, budget),
     )
+
+
+@router.get("/tables/{table}/spending/{run}", operation_id="show_events", responses=refusals(404, 422))
+def show_events(request: Request, person: Steward, table: TableName, run: RunId) -> list[Event]:
+    """What an entry of the ledger was charged for."""
+    registered = server_of(request).registry.get(table)
+    account = Ledger(registered.ledger).existing(table)
+    if account is None:
+        raise Absent("there is no such entry")
+    return spending.events(account, run)
 
 
 @router.get("/tables/{table}/statement", operation_id="download_statement", responses=refusals(404, 409, 422))
