@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -111,14 +112,14 @@ def _measure(server: subprocess.Popen[str], queries: int, keyed: int, connection
         token = steward.invite("load", "load")
     port, process = int(address.rsplit(":", 1)[1]), psutil.Process(server.pid)
     asyncio.run(ask(port, token, 2_000, connections, keys=False))  # what is compiled or cached on first use
-    before = process.memory_info().rss
-    free = _timed(process, port, token, queries, connections, keys=False)
-    after = process.memory_info().rss
+    memory: list[int] = []
+    free = _timed(process, port, token, queries, connections, keys=False, memory=memory)
     return {
         "goal": GOAL,
         "free": free,
         "reached": free["rate"] >= GOAL,
-        "memory": {"before": before, "after": after, "growth": after / before - 1},
+        "memory_bytes": memory,
+        "memory_growth_of_second_half": memory[-1] / memory[len(memory) // 2] - 1,
         "keyed": _timed(process, port, token, keyed, connections, keys=True),
         "cores": os.cpu_count(),
         "load_average": os.getloadavg()[0],
@@ -135,10 +136,21 @@ def _told(server: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 def _timed(
-    process: psutil.Process, port: int, token: str, queries: int, connections: int, *, keys: bool
+    process: psutil.Process,
+    port: int,
+    token: str,
+    queries: int,
+    connections: int,
+    *,
+    keys: bool,
+    memory: list[int] | None = None,
 ) -> dict[str, Any]:
+    def look(number: int) -> None:
+        if memory is not None and number % max(1, queries // 10) == 0:
+            memory.append(process.memory_info().rss)
+
     cpu, wall = sum(process.cpu_times()[:2]), time.perf_counter()
-    seconds, sources = asyncio.run(ask(port, token, queries, connections, keys=keys))
+    seconds, sources = asyncio.run(ask(port, token, queries, connections, keys=keys, look=look))
     wall, cpu = time.perf_counter() - wall, sum(process.cpu_times()[:2]) - cpu
     milliseconds = 1e3 * np.array(seconds)
     return {
@@ -153,7 +165,13 @@ def _timed(
 
 
 async def ask(
-    port: int, token: str, queries: int, connections: int, *, keys: bool
+    port: int,
+    token: str,
+    queries: int,
+    connections: int,
+    *,
+    keys: bool,
+    look: Callable[[int], None] = lambda number: None,
 ) -> tuple[list[float], dict[str, int]]:
     """Ask over some connections at once; the seconds each answer took, and where answers came from."""
     seconds: list[float] = []
@@ -163,6 +181,7 @@ async def ask(
     async def connection() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         for number in numbers:
+            look(number)
             body = json.dumps({"query": QUERIES[number % len(QUERIES)]}).encode()
             key = f"Idempotency-Key: {number}\r\n" if keys else ""
             head = f"POST /v1/questions HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n{key}"

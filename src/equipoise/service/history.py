@@ -12,6 +12,7 @@ import threading
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 
 from equipoise.errors import LedgerError
 from equipoise.service import database as db
@@ -71,12 +72,8 @@ class History:
                 logger.warning("some lines of analysts' histories could not be written")
 
     def _store(self, lines: list[dict[str, Any]]) -> None:
-        known: dict[str, dict[str, Any]] = {line["id"]: line for line in lines}
-        if not known:
+        if not lines:
             return
-        with db.write(self._engine) as connection:
-            chosen = sa.select(db.questions.c.id).where(db.questions.c.id.in_(list(known)))
-            for old in connection.execute(chosen).scalars():  # repeated with its key: the line is there
-                del known[old]
-            if known:
-                connection.execute(sa.insert(db.questions), list(known.values()))
+        insert = postgresql.insert if self._engine.dialect.name == "postgresql" else sqlite.insert
+        with db.write(self._engine) as connection:  # a question repeated with its key has its line already
+            connection.execute(insert(db.questions).on_conflict_do_nothing(), lines)

@@ -88,6 +88,7 @@ class Registry:
     def __init__(self, engine: sa.Engine, settings: Settings) -> None:
         self._engine, self._settings = engine, settings
         self._opened: dict[str, Table] = {}
+        self._num_rows: dict[str, int] = {}
         self._known: dict[str, Registered] = {}  # no other process changes them: one server a state folder
         self._lock = threading.Lock()
 
@@ -187,6 +188,12 @@ class Registry:
                 path = files.allowed(self._settings.root, registered.source)
                 self._opened[registered.name] = read(path, schema=registered.schema)
             return self._opened[registered.name]
+
+    def num_rows(self, registered: Registered) -> int:
+        """The table's number of rows, with each unit's share bounded; counted once."""
+        if registered.name not in self._num_rows:
+            self._num_rows[registered.name] = self.open(registered).bounded(0).num_rows
+        return self._num_rows[registered.name]
 
     def budget(self, registered: Registered) -> Budget:
         """What is spent and left of a table's data budget."""

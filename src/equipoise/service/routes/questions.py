@@ -45,7 +45,7 @@ def my_table(request: Request, person: Analyst) -> AnalystTable:
     left = server.desks.session(registered).left(person.id) if registered.answers else None
     return AnalystTable(
         name=registered.name,
-        num_rows=server.registry.open(registered).bounded(0).num_rows,
+        num_rows=server.registry.num_rows(registered),
         columns=[
             ColumnReply(name=column.name, kind=column.kind, ordered=column.ordinal, labels=list(column.labels))
             for column in registered.asked.columns
