@@ -51,7 +51,7 @@ def commands() -> str:
 
     from equipoise.cli import app
 
-    runner = CliRunner(env={"COLUMNS": "110", "TERM": "dumb", "NO_COLOR": "1"})
+    runner = CliRunner(env={"COLUMNS": "96", "TERM": "dumb", "NO_COLOR": "1"})
     root = get_command(app)
     parts = [
         "# Commands",
