@@ -17,6 +17,15 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """List pages that have no place in the navigation under a heading of their own, so that none is out of reach."""
+    placed = set(re.findall(r"[\w/-]+\.md", json.dumps(config.nav)))
+    rest = sorted(path.name for path in (ROOT / "docs").glob("*.md") if path.name not in placed)
+    if config.nav is not None and rest:
+        config.nav.append({"More": rest})
+    return config
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made."""
     made = {
