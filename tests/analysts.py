@@ -1,4 +1,4 @@
-"""A small table for sessions and rounds with analysts, and its true counts."""
+"""A small table for sessions and rounds with analysts, its true counts, and a run that was charged."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pyarrow as pa
 
 import equipoise as eq
 from equipoise.data.listed import Boolean
+from equipoise.privacy.events import Event
 from equipoise.queries.text import parse
 
 QUERIES = ("a = true and b = true", "a = false", "c = true and a = true", "b = false and a = true", "b = true")
@@ -28,3 +29,13 @@ def table(num_rows: int = 20_000, *, epsilon: float | None = None) -> eq.Table:
 def true_share(data: eq.Table, text: str) -> float:
     codes = np.concatenate(list(data.batches()), axis=1)
     return float(parse(text, data.schema).selects(codes).mean())
+
+
+class Charged:
+    """A run that was charged for these events."""
+
+    def __init__(self, *charged: Event) -> None:
+        self._charged = list(charged)
+
+    def events(self) -> list[Event]:
+        return self._charged

@@ -7,12 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
+from tests.analysts import Charged
 from tests.games import bits
 from tests.noise import log_laplace_pmf
 
 from equipoise.errors import LedgerError
 from equipoise.privacy.conditional import WindowTest
-from equipoise.privacy.events import ConditionalRelease, Event
+from equipoise.privacy.events import ConditionalRelease
 from equipoise.privacy.keyed_noise import KeyedNoise, fresh_laplace, new_secret
 
 
@@ -43,14 +44,6 @@ def test_an_inserted_query_leaves_the_noise_of_others() -> None:
     inserted = [noise.laplace(("ada", "key", k), Fraction(100)) for k in ("x", "new", "y")]
     assert [inserted[0], inserted[2]] == alone
     assert noise.laplace(("ad", "akey", "x"), Fraction(100)) != alone[0]
-
-
-class Charged:
-    def __init__(self, *charged: Event) -> None:
-        self._charged = list(charged)
-
-    def events(self) -> list[Event]:
-        return self._charged
 
 
 def test_a_hit_has_the_probability_of_a_laplace_tail_and_bits_are_independent() -> None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.analysts import Charged
 
 from equipoise.analysts import hypotheses
 from equipoise.analysts.game import play_records
@@ -24,14 +25,6 @@ from equipoise.query_players.capped_hedge import CappedHedge
 
 SHAPE = (2, 2, 2)
 RATE, NUM_ROUNDS = 0.05, 6000
-
-
-class Charged:
-    def __init__(self, *charged: Event) -> None:
-        self._charged = list(charged)
-
-    def events(self) -> list[Event]:
-        return self._charged
 
 
 class PrintedSign(CappedDraws):
