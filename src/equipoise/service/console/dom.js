@@ -52,7 +52,7 @@ export const percent = (value, digits = 2) => `${(100 * value).toFixed(digits)} 
 
 // How far off answers can be: in mode noise none is free.
 export const bars = (how) => (how.mode === 'noise'
-  ? `± ${percent(how.paid_half_width)}; every answer has noise of its own, paid for in advance`
+  ? `± ${percent(how.paid_half_width)}; every answer has noise of its own, from the budget that is reserved`
   : `± ${percent(how.half_width)} for a free answer, ± ${percent(how.paid_half_width)} for a paid one`);
 
 // A form whose button is off while its action runs, and which shows what went wrong beside it.
