@@ -2,38 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from equipoise.core import IntArray
+from equipoise.audit.toys import TinyGame
 from equipoise.data.domain import Domain
-from equipoise.privacy import Private
 from equipoise.queries.workload import Group, Workload
-
-
-@dataclass(frozen=True)
-class TinyGame:
-    """A table small enough to enumerate everything."""
-
-    workload: Workload
-    rows: np.ndarray  # shape (num_columns, num_rows)
-
-    @property
-    def num_rows(self) -> int:
-        return int(self.rows.shape[1])
-
-    def counts(self, rows: np.ndarray | None = None) -> IntArray:
-        return self.workload.count_rows((self.rows if rows is None else rows).astype(np.uint8))
-
-    def truth(self, rows: np.ndarray | None = None) -> Private:
-        return Private(self.counts(rows), self.workload)
-
-    def neighbour(self, record: tuple[int, ...], position: int = 0) -> np.ndarray:
-        """The rows with one record replaced."""
-        rows = self.rows.copy()
-        rows[:, position] = record
-        return rows
 
 
 def bits(ones: int, num_rows: int) -> TinyGame:

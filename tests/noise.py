@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.audit.laws import (
+    log_exponential_mechanism,
+    log_gaussian_pmf,
+    log_laplace_pmf,
+    log_permute_and_flip,
+)
 from equipoise.core import IntArray
 
 
@@ -54,39 +59,6 @@ class SeededNoise:
         return self.rng.random(len(exponents)) < np.exp(-exponents / scale)
 
 
-def log_gaussian_pmf(offset: int, scale: float) -> float:
-    """log Pr[noise = offset] of the discrete Gaussian, by direct summation."""
-    reach = math.ceil(12 * scale) + 2
-    support = np.arange(-reach, reach + 1)
-    return -(offset**2) / (2 * scale**2) - float(np.log(np.exp(-(support**2) / (2 * scale**2)).sum()))
-
-
-def log_laplace_pmf(offset: int, scale: float) -> float:
-    """log Pr[noise = offset] of the discrete Laplace law."""
-    return math.log(math.tanh(1 / (2 * scale))) - abs(offset) / scale
-
-
-def log_exponential_mechanism(scores: IntArray, scale: float, chosen: int) -> float:
-    """log of the exponential mechanism's probability: Gumbel noise of this scale gives weights exp(score / scale)."""
-    weights = scores / scale
-    top = weights.max()
-    return float(weights[chosen] - top - np.log(np.exp(weights - top).sum()))
-
-
-def log_permute_and_flip(scores: IntArray, scale: float, chosen: int) -> float:
-    """log of permute-and-flip's probability, by summing over subsets (few candidates only).
-
-    With p_i = exp((score_i - max)/scale): Pr[i] = p_i sum over subsets S without i of (-1)^|S| prod_S p_j / (|S| + 1).
-    """
-    p = np.exp((scores - scores.max()) / scale)
-    others = [p[j] for j in range(len(p)) if j != chosen]
-    total = 0.0
-    for bits in range(2 ** len(others)):
-        members = [others[j] for j in range(len(others)) if bits >> j & 1]
-        total += (-1) ** len(members) * math.prod(members) / (len(members) + 1)
-    return math.log(p[chosen] * total)
-
-
 @dataclass
 class ScriptedNoise:
     """Returns scripted outcomes and adds up the log-probability that the true laws give them.
@@ -109,13 +81,13 @@ class ScriptedNoise:
     def gaussian(self, values: IntArray, scale: float) -> IntArray:
         assert len(values) == 1
         noisy = self._next()
-        self.log_probability += log_gaussian_pmf(noisy - int(values[0]), scale * self.sabotage)
+        self.log_probability += float(log_gaussian_pmf(noisy - int(values[0]), scale * self.sabotage))
         return np.array([noisy], dtype=np.int64)
 
     def laplace(self, values: IntArray, scale: float) -> IntArray:
         assert len(values) == 1
         noisy = self._next()
-        self.log_probability += log_laplace_pmf(noisy - int(values[0]), scale * self.sabotage)
+        self.log_probability += float(log_laplace_pmf(noisy - int(values[0]), scale * self.sabotage))
         return np.array([noisy], dtype=np.int64)
 
     def largest(self, scores: IntArray, scale: float, num_selected: int, law: str) -> IntArray:

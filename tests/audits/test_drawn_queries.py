@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.book import MemoryBook
 from tests.games import TinyGame
 from tests.noise import ScriptedNoise
 from tests.oracles import FirstBest
 
 from equipoise.algorithms import Setting, create
+from equipoise.audit.book import MemoryBook
 from equipoise.core import DataPlayer
 from equipoise.data.domain import Domain
 from equipoise.data_players.best_records import BestRecords

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.book import MemoryBook
 from tests.games import TinyGame, two_cells
 from tests.noise import ScriptedNoise
 
 from equipoise.algorithms import Plan, Setting, create
+from equipoise.audit.book import MemoryBook
 from equipoise.data.rules import Rules
 from equipoise.data_players.ruled import obeying
 from equipoise.errors import BudgetError

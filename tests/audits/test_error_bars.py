@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.book import MemoryBook
 from tests.games import triples
 from tests.noise import SeededNoise
 
 from equipoise.algorithms import Setting, create
+from equipoise.audit.book import MemoryBook
 from equipoise.game.error_bars import error_bars
 from equipoise.game.loop import play
 from equipoise.privacy.gate import Gate

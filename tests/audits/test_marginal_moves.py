@@ -10,11 +10,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.book import MemoryBook
 from tests.games import TinyGame
 from tests.noise import NoNoise, ScriptedNoise, log_gaussian_pmf
 
 from equipoise.algorithms import Setting, create
+from equipoise.audit.book import MemoryBook
 from equipoise.data.distributions import Histogram
 from equipoise.data.domain import Domain
 from equipoise.game.loop import play

@@ -14,9 +14,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import signal
-from tests.book import MemoryBook
 from tests.noise import SeededNoise
 
+from equipoise.audit.book import MemoryBook
 from equipoise.data.distributions import WeightedRows
 from equipoise.data.domain import Domain
 from equipoise.oracles.classes.branching import ByBranching

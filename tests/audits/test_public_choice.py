@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.book import MemoryBook
 from tests.games import TinyGame, bits, triples
 from tests.noise import NoNoise, ScriptedNoise, SeededNoise
 from tests.public_tables import reduced, rows_of, sister, without_zeros
 
 from equipoise.algorithms import Setting, create
 from equipoise.algorithms.public_choice import CHOICE_SHARE, PublicChoice
+from equipoise.audit.book import MemoryBook
 from equipoise.errors import SettingError
 from equipoise.game.loop import Outcome, play
 from equipoise.privacy import Private

@@ -13,9 +13,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.book import MemoryBook
 from tests.noise import ScriptedNoise, SeededNoise, log_gaussian_pmf
 
+from equipoise.audit.book import MemoryBook
 from equipoise.oracles.classes.conjunctions import Conjunctions
 from equipoise.oracles.classes.decision_lists import DecisionLists
 from equipoise.oracles.classes.minimisers import ByEnumeration

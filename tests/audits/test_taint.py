@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.book import MemoryBook
 from tests.games import triples
 from tests.noise import NoNoise, SeededNoise
 from tests.public_tables import sister
 
 from equipoise.algorithms import ALGORITHMS, Plan, Setting, create
+from equipoise.audit.book import MemoryBook
 from equipoise.data.rules import Rules
 from equipoise.data_players.ruled import obeying
 from equipoise.game.error_bars import error_bars

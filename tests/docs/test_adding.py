@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from examples.adding.column_shares import ColumnShares
 from examples.adding.independent import Independent
-from tests.book import MemoryBook
 from tests.games import TinyGame, bits, triples
 from tests.noise import NoNoise, log_gaussian_pmf
 
 import equipoise as eq
 from equipoise import algorithms
 from equipoise.algorithms import Setting
+from equipoise.audit.book import MemoryBook
 from equipoise.core import Move
 from equipoise.game.loop import Outcome, play
 from equipoise.privacy.gate import Gate

@@ -13,6 +13,7 @@ import typer
 
 from equipoise.cli import (
     answer,
+    audit,
     bench,
     cite,
     evaluate,
@@ -69,6 +70,7 @@ _add(answer.answer, answer.EXAMPLES)
 _add(sample.sample, sample.EXAMPLES)
 _add(evaluate.evaluate, evaluate.EXAMPLES)
 _add(verify.verify, verify.EXAMPLES)
+_add(audit.audit, audit.EXAMPLES)
 ledgers = typer.Typer(cls=ByDefault, help=" ".join(str(ledger.__doc__).split(": ", 1)[1].split()))
 _add(ledger.ledger, ledger.EXAMPLES, ledgers, "show")
 _add(ledger_copies.verify, ("equipoise ledger verify people.toml",), ledgers)

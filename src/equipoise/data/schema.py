@@ -168,14 +168,16 @@ class Schema:
         """
         try:
             content = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             content = None
         if not isinstance(content, dict) or content.pop("format", None) != _FORMAT:
             raise SchemaError("the stored schema is not JSON of a format this version reads")
         if "items" in content:
             return _build(content, "table")
         columns = content.get("columns")
-        if not isinstance(columns, list) or not all(isinstance(c, dict) and "name" in c for c in columns):
+        if not isinstance(columns, list) or not all(
+            isinstance(c, dict) and isinstance(c.get("name"), str) for c in columns
+        ):
             raise SchemaError("the stored schema has no list of columns")
         named = {column["name"]: {k: v for k, v in column.items() if k != "name"} for column in columns}
         return _build({**content, "columns": named}, "table")

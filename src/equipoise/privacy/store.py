@@ -44,6 +44,15 @@ BUSY_SECONDS = 120
 IN_MEMORY = "sqlite://"
 """A ledger that ends with the process."""
 
+_UNREADABLE = (
+    *(ValueError, KeyError, TypeError, OSError, EOFError, OverflowError, MemoryError),
+    *(NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error),
+)
+"""What numpy and zipfile raise on bytes that are no arrays: an old zip, an encrypted one, one that claims too much."""
+
+_DAMAGED = (sa.exc.DatabaseError, sa.exc.NoResultFound, UnicodeDecodeError)
+"""What a database with damaged pages makes the driver raise."""
+
 metadata = sa.MetaData()
 
 accounts = sa.Table(
@@ -125,7 +134,7 @@ def connect(location: str | Path) -> sa.Engine:
         _create_tables(engine)
     except ModuleNotFoundError as error:
         raise LedgerError("a PostgreSQL ledger needs the extra: pip install 'equipoise[postgres]'") from error
-    except (sa.exc.DatabaseError, sa.exc.ArgumentError, OSError) as error:
+    except (*_DAMAGED, sa.exc.ArgumentError, OSError) as error:
         raise LedgerError(f"cannot open the ledger at {_shown(url)}: {_reason(error)}") from error
     return engine
 
@@ -181,7 +190,7 @@ def read(engine: sa.Engine) -> Iterator[sa.Connection]:
     try:
         with engine.connect().execution_options(equipoise_reading=True) as connection:
             yield connection
-    except sa.exc.DatabaseError as error:
+    except _DAMAGED as error:
         raise LedgerError(f"the ledger could not be read: {_reason(error)}") from error
 
 
@@ -193,7 +202,7 @@ def write(engine: sa.Engine, account: int | None = None) -> Iterator[sa.Connecti
             if account is not None:
                 connection.execute(sa.select(accounts.c.id).where(accounts.c.id == account).with_for_update())
             yield connection
-    except sa.exc.DatabaseError as error:
+    except _DAMAGED as error:
         raise LedgerError(f"the ledger could not be written: {_reason(error)}; nothing was spent") from error
 
 
@@ -234,5 +243,5 @@ def move_from_bytes(body: bytes) -> Move:
         with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
             values = arrays["values"] if "values" in arrays.files else None
             return Move(arrays["ids"], arrays["signs"], values, _scalar(arrays["stddev"]))
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except _UNREADABLE as error:
         raise LedgerError("the ledger holds a move that cannot be read") from error

@@ -31,7 +31,7 @@ def from_json(stored: dict[str, Any]) -> Workload | Conjunctions:
         shape = (int(body["number"]), int(body["order"]))
         domain = Domain(_names(stored["columns"]), _sizes(stored["sizes"], stored["columns"]))
         return Conjunctions(domain, _array(body["columns"], "<i4", shape), _array(body["values"], "<u4", shape))
-    except (KeyError, TypeError, ValueError, zlib.error, binascii.Error) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, zlib.error, binascii.Error) as error:
         raise QueryError("the stored workload cannot be read: it is damaged or of another format") from error
 
 

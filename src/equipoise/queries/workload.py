@@ -210,7 +210,7 @@ class Workload:
         try:
             domain = Domain(tuple(stored["columns"]), tuple(int(size) for size in stored["sizes"]))
             return cls(domain, tuple(_groups_from_json(domain, stored["groups"])))
-        except (KeyError, TypeError, IndexError, ValueError) as error:
+        except (KeyError, TypeError, IndexError, ValueError, OverflowError) as error:
             raise QueryError(
                 "the stored workload cannot be read: it does not have the form that Workload.to_json writes"
             ) from error

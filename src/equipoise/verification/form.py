@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 __all__ = ["Statement", "published", "schema"]
 
 FRACTION = r"^-?[0-9]{1,4000}(/[0-9]{1,4000})?$"
+DELTA = r"^(0\.[0-9]{1,30}|[1-9](\.[0-9]{1,30})?e-[0-9]{1,3})$"
 Exact = Annotated[str, Field(pattern=FRACTION, description="An exact fraction.")]
 
 
@@ -44,7 +45,7 @@ class Guarantee(_Part):
     adjacency: str = Field(description="Which tables are neighbours.")
     unit: str = Field(description="Who is protected.")
     rows_per_unit: int = Field(ge=1)
-    curve: dict[str, float] = Field(description="Epsilon at several deltas.")
+    curve: dict[Annotated[str, Field(pattern=DELTA)], float] = Field(description="Epsilon at several deltas.")
     conditional: Conditional | None = None
 
 

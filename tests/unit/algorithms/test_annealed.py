@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.book import MemoryBook
 from tests.games import triples
 from tests.noise import NoNoise, SeededNoise
 
 from equipoise.algorithms import Setting, create
+from equipoise.audit.book import MemoryBook
 from equipoise.core import Move
 from equipoise.errors import SettingError
 from equipoise.game.error_bars import error_bars

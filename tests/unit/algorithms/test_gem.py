@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.book import MemoryBook
 from tests.games import TinyGame, pairs, triples
 from tests.noise import NoNoise, SeededNoise
 
 from equipoise.algorithms import Setting, create
+from equipoise.audit.book import MemoryBook
 from equipoise.game.loop import Outcome, play
 from equipoise.privacy import Private
 from equipoise.privacy.gate import Gate

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.book import MemoryBook
 from tests.games import TinyGame, triples
 from tests.noise import NoNoise, SeededNoise
 
 import equipoise as eq
 from equipoise.algorithms import Plan, Players, Setting, create
+from equipoise.audit.book import MemoryBook
 from equipoise.core import Move
 from equipoise.data.domain import Domain
 from equipoise.data.listed import Boolean, Categorical

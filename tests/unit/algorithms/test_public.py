@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.book import MemoryBook
 from tests.games import TinyGame, triples
 from tests.noise import NoNoise, SeededNoise
 from tests.public_tables import reduced, rows_of, sister, without_zeros
 
 from equipoise.algorithms import Setting, create
+from equipoise.audit.book import MemoryBook
 from equipoise.data.public import PublicRows
 from equipoise.errors import CapacityError, SettingError
 from equipoise.game.loop import Outcome, play

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.book import MemoryBook
 from tests.games import TinyGame, triples
 from tests.noise import NoNoise, SeededNoise
 
 from equipoise.algorithms import Setting, create
+from equipoise.audit.book import MemoryBook
 from equipoise.data.relaxed import RelaxedRows
 from equipoise.data.table import read
 from equipoise.errors import SettingError

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.book import MemoryBook
 from tests.games import triples
 from tests.noise import NoNoise, SeededNoise
 
@@ -14,6 +13,7 @@ from equipoise.algorithms import Setting
 from equipoise.algorithms.hdmm import Hdmm
 from equipoise.algorithms.static import column_sets, plan_static
 from equipoise.answers import unbiased
+from equipoise.audit.book import MemoryBook
 from equipoise.data.domain import Domain
 from equipoise.errors import CapacityError, QueryError, SettingError
 from equipoise.game.loop import play

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from scipy import stats
-from tests.book import MemoryBook
 from tests.games import TinyGame, bits, triples
 from tests.noise import SeededNoise
 from tests.oracles import FirstBest
 
 from equipoise.algorithms import Setting, create
+from equipoise.audit.book import MemoryBook
 from equipoise.core import Move
 from equipoise.data.distributions import WeightedRows
 from equipoise.data.domain import Domain

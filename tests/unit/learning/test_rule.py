@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.book import MemoryBook
 from tests.noise import NoNoise
 
 import equipoise as eq
+from equipoise.audit.book import MemoryBook
 from equipoise.data.listed import Categorical
 from equipoise.data.schema import Schema
 from equipoise.data.table import Table, read

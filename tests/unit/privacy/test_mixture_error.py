@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.book import MemoryBook
 from tests.games import triples
 from tests.noise import NoNoise
 
+from equipoise.audit.book import MemoryBook
 from equipoise.errors import BudgetError, CapacityError
 from equipoise.privacy import accountant, mixture_error
 from equipoise.privacy.accountant import Cost

@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from tests.book import MemoryBook
 from tests.learners import ONE, PLENTY, Uncertified, records
 from tests.noise import NoNoise
 
+from equipoise.audit.book import MemoryBook
 from equipoise.errors import CapacityError, CertificateError, SettingError
 from equipoise.oracles.classes.conjunctions import Conjunctions
 from equipoise.oracles.classes.minimisers import ByEnumeration

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.book import MemoryBook
 from tests.learners import ONE, PLENTY, Uncertified, records
 from tests.noise import NoNoise, SeededNoise
 
+from equipoise.audit.book import MemoryBook
 from equipoise.errors import BudgetError, CertificateError, DataError, SettingError
 from equipoise.oracles.classes.branching import ByBranching
 from equipoise.oracles.classes.closed import Closed

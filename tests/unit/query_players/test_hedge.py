@@ -9,12 +9,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.book import MemoryBook
 from tests.games import TinyGame, bits, triples
 from tests.noise import NoNoise, SeededNoise
 from tests.oracles import FirstBest
 
 from equipoise.algorithms import Setting, create
+from equipoise.audit.book import MemoryBook
 from equipoise.core import Move
 from equipoise.data.distributions import WeightedRows
 from equipoise.data_players.best_records import BestRecords

@@ -1,4 +1,4 @@
-"""A ledger run that lives in memory: the `Book` of games that test something else than the ledger."""
+"""A ledger run that lives in memory: the `Book` of games that are played to be looked at, not to be released."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from equipoise.core import Move
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.events import Event
+
+__all__ = ["MemoryBook"]
 
 
 @dataclass
@@ -22,15 +24,18 @@ class MemoryBook:
 
     @property
     def spent(self) -> Cost:
+        """What was charged so far."""
         total = Cost()
         for _, price in self.charged:
             total = total + price
         return total
 
     def moves(self) -> list[Move]:
+        """Moves made so far, oldest first."""
         return list(self.stored)
 
     def record(self, number: int, draw: Callable[[Callable[[Event, Cost], None], Cost], Move]) -> Move:
+        """Draw and keep (see `gate.Book`)."""
         if number < len(self.stored):
             return self.stored[number]
         pending: list[tuple[Event, Cost]] = []
