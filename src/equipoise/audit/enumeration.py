@@ -20,15 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.audit.laws import Factor, factors_of
+from equipoise.audit.laws import MOST_OUTCOMES, Factor, factors_of
 from equipoise.errors import SettingError
 from equipoise.privacy.cost import Cost
 
 __all__ = ["ORDERS", "Law", "Loss", "enumerate_move", "loss_of"]
 
 ORDERS = (1.5, 2.0, 4.0, 16.0)
-MOST_OUTCOMES = 5000
-"""Outcomes of one call that are followed further; more are too many for a toy."""
 
 World = Callable[[Any], Cost]
 """Plays one move with the noise it is given; returns what was charged."""

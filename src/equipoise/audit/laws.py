@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core import FloatArray, IntArray
+from equipoise.errors import SettingError
 
 __all__ = [
+    "MOST_OUTCOMES",
     "Factor",
     "factors_of",
     "log_exponential_mechanism",
@@ -25,6 +27,8 @@ __all__ = [
     "log_permute_and_flip",
 ]
 
+MOST_OUTCOMES = 5000
+"""Outcomes of one call that are told apart; more are too many for a toy."""
 REACH = 13
 """Scales around the values that are looked at: what lies outside has a mass below 1e-5 (Laplace), 1e-36 (Gaussian)."""
 
@@ -112,6 +116,8 @@ def _coin(here: float, there: float, scales: tuple[float, float]) -> Factor:
 
 
 def _largest(here: IntArray, there: IntArray, scales: tuple[float, float], number: int, law: str) -> Factor:
+    if math.perm(len(here), number) > MOST_OUTCOMES:
+        raise SettingError("this move has too many outcomes to enumerate; audit it with a smaller workload")
     outcomes = tuple(itertools.permutations(range(len(here)), number))
 
     def log_law(scores: IntArray, scale: float) -> FloatArray:

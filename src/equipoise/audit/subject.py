@@ -98,7 +98,10 @@ class Subject:
 def quick_options(algorithm: type[Any], given: Sequence[str] = ()) -> dict[str, Any]:
     """Options that make an algorithm's game short, for those of its options that are not given."""
     known = {field.name for field in fields(algorithm)}
-    short = {"num_rounds": 2, "num_draws": 2, "num_records": 2, "num_steps": 5, "moves": "cell"}
+    short = {
+        **{"num_rounds": 2, "num_draws": 2, "num_records": 2, "num_selected": 2, "moves": "cell"},
+        **{"num_relaxed": 20, "num_products": 20, "max_steps": 20, "public_rounds": 2},
+    }
     return {name: value for name, value in short.items() if name in known and name not in given}
 
 

@@ -1,0 +1,199 @@
+"""The audit tells a true charge from a false one; it needs nothing but the protocols."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from equipoise.algorithms import Plan, Players, Setting, create
+from equipoise.algorithms.mwem import Mwem
+from equipoise.audit.enumeration import enumerate_move, loss_of
+from equipoise.audit.laws import factors_of
+from equipoise.audit.sampling import bound, sample
+from equipoise.audit.subject import quick_options, subject_of
+from equipoise.audit.table import audit, audits
+from equipoise.core import Move
+from equipoise.errors import SettingError
+from equipoise.privacy.accountant import cost
+from equipoise.privacy.cost import Cost
+from equipoise.privacy.events import Exponential, Gaussian, Laplace
+from equipoise.privacy.noise import ExactNoise, Noise
+
+QUICK = ("auto", "mixture", "mwem")
+
+
+@pytest.mark.parametrize("method", QUICK)
+def test_charges_hold_and_half_the_noise_is_found_out(method: str) -> None:
+    found = list(audits(only=(method,)))
+    assert found
+    for each in found:
+        assert each.holds
+        assert each.control_found
+        assert 0 < each.measured <= each.claimed * (1 + 1e-9)
+        assert each.to_json()["half_the_noise"] > each.measured
+
+
+def test_a_static_plan_is_found_to_cost_exactly_what_it_is_charged() -> None:
+    [found] = audits(only=("mixture",))
+    assert found.measured == pytest.approx(found.claimed, rel=1e-3)
+
+
+def worlds(first: int, second: int, event: Gaussian | Laplace, scale: float):  # type: ignore[no-untyped-def]
+    def world(count: int):  # type: ignore[no-untyped-def]
+        def play(noise: Noise) -> Cost:
+            draw = noise.gaussian if isinstance(event, Gaussian) else noise.laplace
+            draw(np.array([count], dtype=np.int64), scale)
+            return cost(event)
+
+        return play
+
+    return world(first), world(second)
+
+
+def test_a_marginal_charged_for_sensitivity_1_is_found_out() -> None:
+    """All cells of a marginal move by 1 in two of them: squared sensitivity 2, a common mistake."""
+    for charged, holds in ((2, True), (1, False)):
+
+        def world(counts: list[int], charged: int = charged):  # type: ignore[no-untyped-def]
+            def play(noise: Noise) -> Cost:
+                noise.gaussian(np.array(counts, dtype=np.int64), 3.0)
+                return cost(Gaussian(Fraction(charged), Fraction(9)))
+
+            return play
+
+        assert loss_of(enumerate_move(world([4, 6]), world([5, 5]))).holds == holds
+
+
+def test_several_selections_charged_as_one_are_found_out() -> None:
+    for charged, holds in ((3, True), (1, False)):
+
+        def world(scores: list[int], charged: int = charged):  # type: ignore[no-untyped-def]
+            def play(noise: Noise) -> Cost:
+                noise.largest(np.array(scores, dtype=np.int64), 1.0, 3, "gumbel")  # epsilon 2
+                return cost(Exponential(Fraction(2), charged))
+
+            return play
+
+        assert loss_of(enumerate_move(world([1, 0, 1, 0]), world([0, 1, 0, 1]))).holds == holds
+
+
+def test_a_selection_at_twice_its_parameter_is_found_out() -> None:
+    subject = subject_of(create("mwem", quick_options(Mwem)))
+    assert loss_of(subject.law(0)).holds
+    assert not loss_of(subject.law(0, sabotage=0.4, only=("largest",))).holds
+    assert not loss_of(subject.law(0, sabotage=0.5, only=("gaussian",))).holds
+
+
+def test_a_charge_or_a_draw_that_depends_on_the_table_is_told() -> None:
+    cheap, dear = (
+        worlds(4, 5, Gaussian(Fraction(1), Fraction(9)), 3.0)[0],
+        worlds(4, 5, Laplace(Fraction(1), Fraction(3)), 3.0)[1],
+    )
+    with pytest.raises(SettingError, match="leaks"):
+        enumerate_move(cheap, dear)
+    one, two = worlds(4, 5, Gaussian(Fraction(1), Fraction(9)), 3.0)
+    with pytest.raises(SettingError, match="leaks"):
+        enumerate_move(one, lambda noise: two(noise) + Cost(Fraction(1)))
+
+
+def test_laws_are_laws() -> None:
+    numbers = np.array([3, 1, 2], dtype=np.int64)
+    for kind, more in (
+        ("gaussian", {}),
+        ("laplace", {}),
+        ("draws", {"num_draws": 2}),
+        ("coins", {}),
+        ("largest", {"num_selected": 2, "law": "gumbel"}),
+        ("largest", {"num_selected": 1, "law": "exponential"}),
+    ):
+        for part in factors_of(kind, numbers, numbers + 1, (2.0, 2.0), **more):
+            assert np.exp(part.here).sum() == pytest.approx(1, abs=1e-4)
+            assert np.exp(part.there).sum() == pytest.approx(1, abs=1e-4)
+
+
+def runs_of(count: int, scale: float):  # type: ignore[no-untyped-def]
+    noise, ids = ExactNoise(), np.array([0])
+
+    def move() -> Move:
+        return Move(ids, ids, noise.gaussian(np.array([count], dtype=np.int64), scale), scale)
+
+    return move
+
+
+def test_sampling_passes_the_claimed_noise_and_finds_half_of_it() -> None:
+    """4,000 runs on each table. False alarm: 1e-10. At half the noise the event "two above" has probabilities .11 and
+    .0003, so the bound is about 3.6 against 2.6 claimed; to miss it, 30 of 2,000 runs would have to show what 0.6
+    show in the mean (below 1e-38)."""
+    charge = cost(Gaussian(Fraction(1), Fraction(1)))
+    fair = sample(runs_of(0, 1.0), runs_of(1, 1.0), charge, num_runs=4000, delta=1e-2)
+    assert fair.holds
+    assert fair.found > 0.5
+    assert not sample(runs_of(0, 0.3), runs_of(1, 0.3), charge, num_runs=4000, delta=1e-2).holds
+
+
+def test_the_bound_says_nothing_of_equal_runs() -> None:
+    same = np.zeros(1000)
+    assert bound(same, same, delta=0.0) < 0.1
+    assert bound(same, same, delta=0.5) < 0.1
+    assert math.isinf(bound(same[:2], same[:2], delta=0.99))
+
+
+@dataclass(frozen=True)
+class TooCheap:
+    """A user's algorithm that measures with less noise than it is charged for."""
+
+    name: ClassVar[str] = "too_cheap"
+
+    def plan(self, setting: Setting) -> Plan:
+        return self._inner().plan(setting)
+
+    def players(self, setting: Setting, plan: Plan) -> Players:
+        players = self._inner().players(setting, plan)
+        assert setting.rho is not None
+        louder = self._inner().players(
+            replace(setting, rho=4 * setting.rho), self._inner().plan(replace(setting, rho=4 * setting.rho))
+        )
+        return replace(players, query_player=_Cheap(louder.query_player))
+
+    @staticmethod
+    def _inner():  # type: ignore[no-untyped-def]
+        return create("mwem", {"num_rounds": 1, "moves": "cell"})
+
+
+@dataclass(frozen=True)
+class _Cheap:
+    """Plays with four times the budget, and debits a quarter of it."""
+
+    inner: object
+
+    def init(self, truth):  # type: ignore[no-untyped-def]
+        return self.inner.init(truth)  # type: ignore[attr-defined]
+
+    def step(self, gate, state, played):  # type: ignore[no-untyped-def]
+        class Quarter:
+            rows_per_unit = 1
+            reserved = Cost(Fraction(100), None)
+
+            def moves(self):  # type: ignore[no-untyped-def]
+                return []
+
+            def record(self, number, draw):  # type: ignore[no-untyped-def]
+                return draw(lambda event, price: None, Cost())
+
+        from equipoise.privacy.gate import Gate
+
+        state, move = self.inner.step(Gate(Quarter(), noise=gate.noise), state, played)  # type: ignore[attr-defined]
+        gate.play(lambda turn: (turn.debit(Exponential(Fraction(1, 100))), move)[1])
+        return state, move
+
+    def recall(self, state, played, move):  # type: ignore[no-untyped-def]
+        return self.inner.recall(state, played, move)  # type: ignore[attr-defined]
+
+
+def test_a_users_algorithm_that_charges_too_little_is_found_out() -> None:
+    assert not audit(TooCheap()).holds
