@@ -1,0 +1,70 @@
+"""The accountant against dp-accounting's and OpenDP's own, on random plans: never below them, hardly above."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import dp_accounting
+import numpy as np
+import opendp.prelude as dp
+import pytest
+
+from equipoise.privacy import accountant
+from equipoise.privacy.conversion import _order
+from equipoise.privacy.events import Event, Exponential, Gaussian, Laplace
+from equipoise.verification.terms import Terms, epsilon
+
+dp.enable_features("contrib")
+
+NUM_PLANS = 1000
+LARGEST = 1e-6
+"""What two accountants may differ by, relatively, on the safe side."""
+
+
+def random_plan(rng: np.random.Generator) -> list[tuple[Event, int]]:
+    kinds = (
+        lambda: Gaussian(Fraction(int(rng.integers(1, 4))), Fraction(float(10 ** rng.uniform(0, 4)))),
+        lambda: Laplace(Fraction(int(rng.integers(1, 4))), Fraction(float(10 ** rng.uniform(1, 3)))),
+        lambda: Exponential(Fraction(float(10 ** rng.uniform(-3, -0.5)))),
+    )
+    return [(kinds[int(rng.integers(3))](), int(rng.integers(1, 200))) for _ in range(int(rng.integers(1, 5)))]
+
+
+def largest_disagreement(num_plans: int, seed: int = 0) -> dict[str, float]:
+    """For each other accountant the largest relative excess of ours; fails where ours is below."""
+    rng, found = np.random.default_rng(seed), {"dp-accounting": 0.0, "second accountant": 0.0}
+    for _ in range(num_plans):
+        total = accountant.total(random_plan(rng))
+        delta = float(10 ** rng.uniform(-12, -3))
+        ours = accountant.epsilon_of(rho=total.rho, delta=delta)
+        order = _order(float(total.rho), ours)
+        orders = [1 + (order - 1) * step for step in (0.999, 0.9999, 1, 1.0001, 1.001)]
+        theirs, _ = dp_accounting.rdp.compute_epsilon(orders, [float(total.rho) * a for a in orders], delta)
+        second = epsilon(Terms(total.rho, None), delta)
+        for name, other in (("dp-accounting", theirs), ("second accountant", second)):
+            assert ours >= other * (1 - 1e-9) - 1e-12
+            found[name] = max(found[name], (ours - other) / max(other, 1e-9))
+    return found
+
+
+def test_random_plans_agree_with_dp_accounting_and_the_second_accountant() -> None:
+    assert max(largest_disagreement(NUM_PLANS // 10).values()) <= LARGEST
+
+
+@pytest.mark.slow
+def test_a_thousand_random_plans() -> None:
+    assert max(largest_disagreement(NUM_PLANS, seed=1).values()) <= LARGEST
+
+
+def test_opendps_composition_gives_the_same_rho() -> None:
+    """OpenDP's privacy maps of discrete Gaussian noise, composed by OpenDP, against our sum of exact prices."""
+    rng = np.random.default_rng(2)
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
+    for _ in range(NUM_PLANS // 10):
+        scales = [float(10 ** rng.uniform(0, 3)) for _ in range(int(rng.integers(1, 6)))]
+        composed = dp.c.make_composition([dp.m.make_gaussian(*space, scale=scale) for scale in scales])
+        theirs = composed.map(1.0)
+        ours = accountant.total((Gaussian(Fraction(1), Fraction(scale) ** 2), 1) for scale in scales).rho
+        assert float(ours) == pytest.approx(theirs, rel=LARGEST)
+        assert math.isfinite(theirs)
