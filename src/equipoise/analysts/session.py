@@ -274,7 +274,11 @@ class Session:
     def statement(self) -> dict[str, Any]:
         """The guarantee to people and to analysts, machine-readable, from what the ledgers were charged."""
         protects = PROTECTS if self.plan.protects_analysts else "nothing: analysts can learn of each other's queries"
-        return statement_of(self._table, self._terms, self._book, self.plan.to_json(), protects)
+        made = statement_of(self._table, self._terms, self._book, self.plan.to_json(), protects)
+        if isinstance(self._world, Tables):
+            word = f"That a record moves no statistic by more than 1/{self._world.units} is the steward's word."
+            made["outside_the_guarantee"].append(word)
+        return made
 
     def close(self) -> None:
         """End the session for everybody: no further query is answered; what it did not spend is free again."""

@@ -86,7 +86,10 @@ class PrivateRows(Unseen):
         try:
             exact = [min(Fraction(1), max(Fraction(0), Fraction(value(rows)))) for value in values]
         except Exception:
-            raise SettingError("a statistic has no value on the table; it must have one for every table") from None
+            raise SettingError(
+                "a statistic has no value on the table; it must have one for every table. Mend it and open the session"
+                " with its id again, which is not charged twice; or close it (`equipoise ledger --close`)"
+            ) from None
         held = [math.floor(value * units + Fraction(1, 2)) for value in exact]
         return Private(np.array(held, dtype=np.int64), _Separate(len(held)))
 

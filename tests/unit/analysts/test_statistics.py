@@ -125,7 +125,9 @@ def test_every_half_width_holds(mode: Any) -> None:
         answer = session.ask("ada", list(truth)[i % 4])
         assert answer.half_width is not None
         assert abs(answer.share - truth[answer.text]) <= answer.half_width
-    assert session.statement()["method"]["parameters"]["statistics"] == list(truth)
+    statement = session.statement()
+    assert statement["method"]["parameters"]["statistics"] == list(truth)
+    assert any("1/20000 is the steward's word" in line for line in statement["outside_the_guarantee"])
 
 
 def test_statistics_are_refused_beyond_toys() -> None:

@@ -9,13 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
+from tests.analysts import Charged
 from tests.games import bits
 
 from equipoise.errors import LedgerError, SettingError
 from equipoise.privacy import Private
+from equipoise.privacy import capped as module
 from equipoise.privacy.accountant import cost
 from equipoise.privacy.capped import SLACK, CappedDraws, capped, draw_proportional
 from equipoise.privacy.events import CappedHedge, Event
+from equipoise.privacy.private_rows import PrivateRows
+from equipoise.queries.query import Query
 
 weights = st.lists(st.floats(1e-3, 1e3), min_size=3, max_size=12).map(np.array)
 
@@ -71,14 +75,6 @@ def test_draws_follow_their_floats_exactly() -> None:
     assert stats.chisquare(found, 40_000 * shares / shares.sum()).pvalue < 1e-10
 
 
-class Charged:
-    def __init__(self, *charged: Event) -> None:
-        self._charged = list(charged)
-
-    def events(self) -> list[Event]:
-        return self._charged
-
-
 def draws(event: Event, truth: Private | None = None, *, owners: np.ndarray | None = None) -> CappedDraws:
     game = bits(3, 10)
     return CappedDraws(Charged(event), truth or game.truth(), num_rows=10, density=1.5, owners=owners, num_actions=4)
@@ -105,3 +101,55 @@ def test_the_price_is_that_of_the_ranges() -> None:
     assert float(price.rho) == pytest.approx(exact, rel=1e-3)
     assert float(price.rho) >= exact
     assert exact == pytest.approx(0.00075285, rel=2e-3)
+
+
+def laws(
+    monkeypatch: pytest.MonkeyPatch, masks: list[list[int]], owners: list[int] | None, *, density: float
+) -> np.ndarray:
+    """The exact law of a draw after one update, of queries on a digit and then of negations."""
+    rows = PrivateRows([np.array([[0] * 5 + [1] * 3 + [2] * 2], dtype=np.uint8)], (3,))
+    queries = [Query((0,), (np.array(mask, dtype=bool),)) for mask in masks]
+    paid = Charged(CappedHedge(Fraction(1, 5), 2, 1 if owners is None else 2, SLACK))
+    owned = None if owners is None else np.array(owners)
+    num_actions = 2 * len(queries) if owners is None else max(owners) + 1
+    game = CappedDraws(paid, rows.count(queries), num_rows=10, density=density, owners=owned, num_actions=num_actions)
+    answers = np.array([mask[2] for mask in masks], dtype=np.float64)
+    found = np.zeros(2 * len(queries))
+    for first in range(num_actions):
+        seen: list[np.ndarray] = []
+
+        def scripted(shares: np.ndarray, first: int = first, seen: list[np.ndarray] = seen) -> int:
+            seen.append(shares / shares.sum())
+            return first if len(seen) == 1 else 0
+
+        monkeypatch.setattr(module, "draw_proportional", scripted)
+        game.draw(answers, 1)
+        if owned is None:
+            return seen[0]
+        found[np.flatnonzero(np.tile(owned, 2) == first)] = seen[0][first] * seen[1]
+    return found
+
+
+MASKS = [[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]
+
+
+def test_analysts_of_one_query_each_are_the_game_of_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no cap binds, the two games draw alike (MECHANISMS 7.3)."""
+    queries = laws(monkeypatch, MASKS, None, density=1)
+    analysts = laws(monkeypatch, MASKS, list(range(6)), density=1)
+    assert analysts == pytest.approx(queries, rel=1e-12)
+    assert queries.sum() == pytest.approx(1)
+
+
+def test_an_analyst_is_capped_and_other_queries_leave_theirs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    owners = [0, 0, 1, 1, 2, 3]
+    for density in (1.5, 3.9):
+        here = laws(monkeypatch, MASKS, owners, density=density)
+        there = laws(monkeypatch, [[0, 0, 1], [0, 1, 0], *MASKS[2:]], owners, density=density)
+        blocks = [np.bincount(np.tile(owners, 2), weights=law) for law in (here, there)]
+        assert max(block.max() for block in blocks) <= 1 / density * (1 + 1e-12)
+        others = np.tile(np.array(owners) > 0, 2)
+        owner_of = np.tile(owners, 2)[others]
+        within = [law[others] / block[owner_of] for law, block in zip((here, there), blocks, strict=True)]
+        assert within[0] == pytest.approx(within[1], rel=1e-12)
+        assert 0.5 * np.abs(blocks[0] - blocks[1]).sum() <= 1 / density
