@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.service.conftest import Service, running, settings_of
 
 from equipoise.errors import OutputError
+from equipoise.service.guard import Guard
 from equipoise.service.server import start
+from equipoise.service.settings import Settings
 
 
 def test_a_body_has_a_size(small: Service) -> None:
@@ -48,3 +52,29 @@ def test_nonsense_is_refused_without_being_repeated(small: Service) -> None:
     ):
         assert answer.status_code in (400, 401, 422)
         assert secret not in answer.text
+
+
+def test_a_request_has_a_time_and_a_download_has_not(tmp_path: Path) -> None:
+    settings = Settings(tmp_path, tmp_path, seconds=0.05)
+
+    async def respond(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/slow":
+            await asyncio.sleep(30)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await asyncio.sleep(0.2)
+        await send({"type": "http.response.body", "body": b"whole"})
+
+    async def call(path: str) -> list[Any]:
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        scope = {"type": "http", "method": "GET", "path": path, "headers": []}
+        await Guard(respond, settings)(scope, lambda: asyncio.sleep(0), send)
+        return sent
+
+    refused, body = asyncio.run(call("/slow"))
+    assert (refused["status"], b"same Idempotency-Key" in body["body"]) == (503, True)
+    whole, body = asyncio.run(call("/file"))
+    assert (whole["status"], body["body"]) == (200, b"whole")

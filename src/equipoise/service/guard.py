@@ -51,27 +51,32 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = HEADERS if scope["path"].startswith("/console/") else [*HEADERS, NO_STORE]
-        started = False
+        started, limit = False, asyncio.timeout(self._settings.seconds)
 
-        async def sending(message: Message) -> None:
-            nonlocal started
+        async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                started = True
                 message = {**message, "headers": [*message.get("headers", ()), *headers]}
             await send(message)
 
+        async def sending(message: Message) -> None:
+            nonlocal started
+            if not started:
+                started = True
+                limit.reschedule(None)  # a large file may be sent for as long as it takes
+            await guarded(message)
+
         if scope["method"] not in SAFE and _from_elsewhere(scope):
-            await _refuse(sending, 403, "Forbidden", "this request comes from another site's page")
+            await _refuse(guarded, 403, "Forbidden", "this request comes from another site's page")
             return
         try:
-            async with asyncio.timeout(self._settings.seconds):
+            async with limit:
                 await self._app(scope, _limited(scope, receive, self._settings.max_body), sending)
         except TimeoutError:
             if started:
                 raise
             # What was begun goes on in its thread; with the same key the retry finds its answer.
             message = "no answer in time; repeat the request with the same Idempotency-Key"
-            await _refuse(sending, 503, "Busy", message)
+            await _refuse(guarded, 503, "Busy", message)
 
 
 def _limited(scope: MutableMapping[str, Any], receive: Receive, most: int) -> Receive:
