@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 OUT ?= demo-out
 
-.PHONY: help install chromium demo demo-service test test-slow check bench docs notebooks clean
+.PHONY: audit fuzz help install chromium demo demo-service test test-slow check bench docs notebooks clean
 
 help:
 	@echo "make demo       install, release the shipped table privately, write a report"
@@ -13,6 +13,8 @@ help:
 	@echo "make test       install, run every check and test"
 	@echo "make test-slow  the long tests too"
 	@echo "make check      formatting, lint, types, import contracts"
+	@echo "make audit      claimed against measured privacy of every algorithm, and the cross-checks"
+	@echo "make fuzz       a long round of fuzzing; writes fuzz-out/"
 	@echo "make bench      benchmarks against peers; writes bench-out/"
 	@echo "make docs       the documentation; writes site/"
 	@echo "make notebooks  run the notebooks of examples/ and keep what they print"
@@ -49,6 +51,15 @@ test: check chromium
 
 test-slow: check chromium
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal --doctest-modules
+
+audit: install
+	$(BIN)/equipoise audit --runs 2000
+	$(BIN)/python -m pytest -q tests/audits tests/unit/audit tests/unit/privacy/test_crosscheck.py
+
+fuzz: install
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt atheris
+	$(BIN)/python -m tests.fuzz.mutations 1 200000
+	$(BIN)/python -m tests.fuzz.campaign fuzz-out
 
 bench: install
 	$(BIN)/python -m equipoise.bench.counting --out bench-out
