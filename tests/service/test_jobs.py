@@ -99,8 +99,10 @@ def worker_of(service: Service, job: str) -> int:
 def test_a_cancelled_release_frees_what_it_did_not_spend(small: Service) -> None:
     small.register()
     job = small.steward.post("tables/people/releases", LONG, 202)["id"]
-    worker_of(small, job)
+    worker = worker_of(small, job)
+    os.kill(worker, signal.SIGSTOP)  # or it may be done before the cancel reaches it
     small.steward.post(f"releases/{job}/cancel")
+    os.kill(worker, signal.SIGCONT)
     until(small.steward, job, "cancelled")
     runs = small.steward.get("tables/people/spending")["runs"]
     assert [run["state"] for run in runs] in ([], ["closed"])
