@@ -164,7 +164,7 @@ class Played(NamedTuple):
 
 
 HIDDEN = Played(40, Fraction(7, 10), 10**6, 2 * 10**6)
-THEORY = Played(12, Fraction(1, 5), 24 * 12, 1000)
+THEORY = Played(6, Fraction(3, 10), 24 * 6, 1000)
 """With the density that the theorem needs, s = 24 T."""
 
 
