@@ -23,7 +23,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Equipoise needs Python 3.11 or later")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pandas,polars,postgres,spark,databases,service,bench,docs,dev]'
-	@command -v java >/dev/null || { apt-get install -y -q default-jre-headless >/dev/null 2>&1 && echo 'installed a Java runtime'; } \
+	@command -v java >/dev/null || { apt-get update -qq >/dev/null 2>&1; apt-get install -y -qq default-jre-headless >/dev/null 2>&1 && echo 'installed a Java runtime'; } \
 	  || echo 'no Java runtime, and none could be installed: Spark tables cannot be read here, and their tests are skipped'
 	touch $@
 
@@ -37,7 +37,7 @@ demo-service: install
 
 # The console's tests need a browser; where it is missing and may be installed, it is.
 chromium:
-	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get install -y -qq chromium >/dev/null; } \
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { apt-get update -qq; apt-get install -y -qq chromium; } >/dev/null 2>&1; } \
 		|| echo "no chromium and no way to install it: the console's browser tests will be skipped"
 
 check: install
