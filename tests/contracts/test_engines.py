@@ -227,21 +227,10 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 
 everywhere = pytest.mark.parametrize("place", [*LOCAL, *SPARK], indirect=True)
-# A Spark job takes seconds: only what one of the two adds to the other; the rest is in unit/engines/test_executor.
-in_files = pytest.mark.parametrize("place", [*LOCAL, "spark files"], indirect=True)
-in_frames = pytest.mark.parametrize("place", [*LOCAL, "spark frame"], indirect=True)
 
 
-@pytest.mark.parametrize(
-    ("place", "workload"),
-    [
-        *((place, workload) for place in LOCAL for workload in WORKLOADS),
-        ("spark files", "marginals, prefixes, ranges"),
-        ("spark frame", "conditions"),
-        ("spark frame", "conjunctions"),
-    ],
-    indirect=["place"],
-)
+@everywhere
+@pytest.mark.parametrize("workload", WORKLOADS)
 def test_the_same_counts_everywhere(place: Place, workload: str) -> None:
     rows = people()
     table = place.open(rows)
@@ -251,7 +240,7 @@ def test_the_same_counts_everywhere(place: Place, workload: str) -> None:
     table.close()
 
 
-@in_frames
+@everywhere
 def test_one_row(place: Place) -> None:
     rows = people(1)
     asked = build("2-way", SCHEMA)
@@ -278,7 +267,7 @@ def test_the_same_rows_of_each_unit_everywhere(place: Place) -> None:
     table.close()
 
 
-@in_files
+@everywhere
 def test_a_bad_row_stops_the_count_with_the_same_words_everywhere(place: Place) -> None:
     rows = people()
     ages = rows["age"].to_numpy().copy()
@@ -294,7 +283,7 @@ def test_a_bad_row_stops_the_count_with_the_same_words_everywhere(place: Place) 
     assert caught.value.__cause__ is None
 
 
-@in_frames
+@everywhere
 def test_a_row_without_a_unit_is_refused_everywhere(place: Place) -> None:
     rows = people()
     names = rows["person"].to_pylist()

@@ -28,19 +28,46 @@ from equipoise.data.sources import Distributed, Divisible, Source
 from equipoise.data.units import count_kept, hash_units
 from equipoise.errors import DataError, EquipoiseError, SettingError
 
-__all__ = ["SparkFiles", "SparkFrame", "collected", "distribute", "fault_of", "frame_of", "map_in_arrow", "session_of"]
+__all__ = [
+    "SparkFiles",
+    "SparkFrame",
+    "collected",
+    "distribute",
+    "fault_of",
+    "frame_of",
+    "map_in_arrow",
+    "master_of",
+    "session_of",
+]
 
 READ_ROWS = 2**17
 """Rows that an executor reads at a time, as on one machine (`engines.arrow.BATCH_ROWS`)."""
 
 UNITS, TOTAL = "high long, low long, fault string", "number long, fault string"  # Spark schemas
 
+CONFIGURED = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "MASTER")
+"""Variables by which an installation of Spark says which cluster it belongs to."""
+
 TASKS_PER_CORE = 3
 """So that cores that finish early take a share of what is left; each task sends its counts once."""
 
 
+def master_of(engine: str, *, is_running: bool) -> str:
+    """The master's address; `spark` stays what it is where Spark runs or is configured, and is this machine elsewhere.
+
+    Example:
+        >>> master_of("local[2]", is_running=False)
+        'local[2]'
+        >>> master_of("spark", is_running=True)
+        'spark'
+    """
+    if engine != "spark" or is_running or any(os.environ.get(name) for name in CONFIGURED):
+        return engine
+    return "local[*]"
+
+
 def session_of(engine: Any) -> Any:
-    """The Spark session that is meant: a session itself, a master's address, or `spark` for the configured one.
+    """The Spark session that is meant: a session itself, a master's address, or `spark` (`master_of`).
 
     Raises:
         SettingError: Spark is not installed, or cannot be started.
@@ -52,6 +79,7 @@ def session_of(engine: Any) -> Any:
     except ImportError:
         raise SettingError('Spark is not installed here: pip install "equipoise[spark]", and a Java runtime') from None
     builder = SparkSession.builder.appName("equipoise")
+    engine = master_of(engine, is_running=SparkSession.getActiveSession() is not None)
     if engine != "spark":
         builder = builder.master(engine)
     if engine.startswith("local"):

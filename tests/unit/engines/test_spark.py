@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from equipoise import pipeline
 from equipoise.cli import app
 from equipoise.data.schema import Schema
-from equipoise.data.spark import SparkFiles
+from equipoise.data.spark import CONFIGURED, SparkFiles, master_of
 from equipoise.data.table import Table, read
 from equipoise.data.whole import Codes, Integer
 from equipoise.engines import scan
@@ -51,6 +51,14 @@ class _DiesOnce:
 class _Fragile(SparkFiles):
     def map_batches(self, columns: Sequence[str], function: Any, schema: str) -> Any:
         return super().map_batches(columns, _DiesOnce(function), schema)
+
+
+def test_spark_by_name_is_this_machine_where_none_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in CONFIGURED:
+        monkeypatch.delenv(name, raising=False)
+    assert master_of("spark", is_running=False) == "local[*]"
+    monkeypatch.setenv("SPARK_HOME", "somewhere")
+    assert master_of("spark", is_running=False) == "spark"
 
 
 def test_a_task_that_dies_and_is_repeated_counts_no_row_twice(spark_session: Any, tmp_path: Path) -> None:
