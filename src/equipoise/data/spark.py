@@ -7,6 +7,7 @@ Rows never come to the driver.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from abc import ABC
@@ -48,6 +49,9 @@ UNITS, TOTAL = "high long, low long, fault string", "number long, fault string" 
 CONFIGURED = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "MASTER")
 """Variables by which an installation of Spark says which cluster it belongs to."""
 
+MASTERS = re.compile(r"spark|yarn|local(-cluster)?(\[.*\])?|(spark|k8s)://.+")
+"""Addresses of masters that Spark knows."""
+
 TASKS_PER_CORE = 3
 """So that cores that finish early take a share of what is left; each task sends its counts once."""
 
@@ -60,7 +64,15 @@ def master_of(engine: str, *, is_running: bool) -> str:
         'local[2]'
         >>> master_of("spark", is_running=True)
         'spark'
+
+    Raises:
+        SettingError: it is no address of a master.
     """
+    if not MASTERS.fullmatch(engine):  # before Java is started, whose own words are long
+        raise SettingError(
+            f"engine {engine!r}: give 'spark' (the configured one, or this machine), 'local[2]', 'spark://host:7077',"
+            " 'yarn' or 'k8s://...'"
+        )
     if engine != "spark" or is_running or any(os.environ.get(name) for name in CONFIGURED):
         return engine
     return "local[*]"

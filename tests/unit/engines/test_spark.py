@@ -61,6 +61,13 @@ def test_spark_by_name_is_this_machine_where_none_is_configured(monkeypatch: pyt
     assert master_of("spark", is_running=False) == "spark"
 
 
+def test_what_is_no_master_is_refused_before_java_starts() -> None:
+    for known in ("local[2,4]", "local-cluster[2,1,1024]", "spark://host:7077", "yarn", "k8s://https://host:443"):
+        assert master_of(known, is_running=False) == known
+    with pytest.raises(SettingError, match="engine 'nonsense': give 'spark'"):
+        master_of("nonsense", is_running=False)
+
+
 def test_a_task_that_dies_and_is_repeated_counts_no_row_twice(spark_session: Any, tmp_path: Path) -> None:
     from pyspark import cloudpickle
 
