@@ -16,9 +16,9 @@ from typing import Any
 def running() -> Iterator[Any]:
     """A PostgreSQL server on a socket of its own.
 
-    Its data are not under pytest's folder: a server that root starts runs as a user of its own, and every pytest session
-    that begins makes that folder private to root again. At its next checkpoint the server could not open its own
-    files, and would end.
+    Its data are not under pytest's folder: a server that root starts runs as a user of its own, and every pytest
+    session that begins makes that folder private to root again. At its next checkpoint the server could not open its
+    own files, and would end.
     """
     with tempfile.TemporaryDirectory(prefix="equipoise-pg-") as made, ExitStack() as started:
         folder = Path(made)
