@@ -26,7 +26,7 @@ from equipoise.queries.queries import Queries
 from equipoise.queries.workload import Workload
 from equipoise.releases import Release
 
-__all__ = ["Errors", "Evaluation", "evaluate", "internal_report", "stored_rows"]
+__all__ = ["Errors", "Evaluation", "errors_of", "evaluate", "internal_report", "stored_rows"]
 
 
 @dataclass(frozen=True)
@@ -108,14 +108,15 @@ def evaluate(
     if release.error_bars is not None:
         coverage = float(np.mean(np.abs(answers - truth) <= release.error_bars))
     return Evaluation(
-        model=_errors(release.workload, answers - truth),
-        rows=_errors(release.workload, sampled - truth),
+        model=errors_of(release.workload, answers - truth),
+        rows=errors_of(release.workload, sampled - truth),
         coverage=coverage,
         truth=truth,
     )
 
 
-def _errors(workload: Queries, differences: FloatArray) -> Errors:
+def errors_of(workload: Queries, differences: FloatArray) -> Errors:
+    """Errors of answers to a workload, from their differences to the truth. NOT PRIVATE."""
     off = np.abs(differences)
     groups = workload.groups if isinstance(workload, Workload) else ()
     whole = np.array([group.masks is None for group in groups], dtype=np.bool_)

@@ -51,3 +51,27 @@ def test_kept_runs_become_a_page(tmp_path):
         "holds": True,
     }
     assert "<polyline" in (folder / "index.html").read_text()
+
+
+def test_an_unknown_peer_or_table_is_refused_before_anything_runs(tmp_path):
+    found = bench("peers", "--peer", "nobody", "--data", tmp_path, "-o", tmp_path / "out")
+    assert found.exit_code == SettingError.exit_code
+    assert "dpmm AIM" in found.output
+    found = bench("peers", "--peer", "noise on every cell", "--data", tmp_path, "-o", tmp_path / "out")
+    assert found.exit_code == DataError.exit_code
+
+
+def test_peers_that_were_run_become_a_page(tmp_path):
+    cells = tmp_path / "peers" / "cells"
+    cells.mkdir(parents=True)
+    for name, largest in (("equipoise", 0.2), ("noise on every cell", 0.1)):
+        kept = {"table": "adult", "epsilon": 1.0, "peer": name, "run": 0, "wall": 1.0, "cpu": 1.0, "GiB": 0.1}
+        kept |= {"max": largest, "mean": 0.1, "rmse": 0.1, "tv": 0.1}
+        (cells / f"adult-1-{name.replace(' ', '_')}-0.json").write_text(json.dumps(kept))
+    words = ("--table", "adult", "--epsilon", "1", "--peer", "equipoise", "--peer", "noise on every cell")
+    body = json.loads(bench("peers", *words, "--data", tmp_path, "-o", tmp_path, "--json").output)
+    assert body["results"] == 2
+    assert len(body["exceptions"]) == 1
+    assert "2.00 times" in body["exceptions"][0]
+    assert "<polyline" in (tmp_path / "peers" / "index.html").read_text()
+    assert "### adult, epsilon 1" in (tmp_path / "peers" / "peers.md").read_text()

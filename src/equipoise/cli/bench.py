@@ -27,7 +27,11 @@ app = typer.Typer(
 SERIES = {"s000": "equipoise.bench.fem", "s002": "equipoise.bench.dual_query"}
 """Experiments whose cases are more than a declared file says: modules with a `SERIES`."""
 
+PEERS_ON = ("adult_reduced", "adult", "loans", "acs_national", "adult_star", "kdd99", "loans_wide")
+"""Tables of the comparison with other packages."""
+
 Name = Annotated[str, typer.Argument(metavar="NAME", help="An experiment; `equipoise bench list` shows them.")]
+Data = Annotated[Path, typer.Option("--data", metavar="FOLDER", help="The folder of tables and workloads.")]
 Out = Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="Where results are kept, a folder each.")]
 
 
@@ -66,9 +70,7 @@ def _series(name: str) -> Series[Any]:
 @app.command("run")
 def run_experiment(
     name: Name,
-    data: Annotated[Path, typer.Option("--data", metavar="FOLDER", help="The folder of tables and workloads.")] = Path(
-        "../shared/data"
-    ),
+    data: Data = Path("../shared/data"),
     output: Out = Path("bench-out"),
     fast: Annotated[bool, typer.Option("--quick", help="Fewer budgets and repetitions: minutes.")] = False,
     jobs: Annotated[
@@ -101,6 +103,60 @@ def show_experiment(name: Name, output: Out = Path("bench-out"), json: Json = Fa
     if name in SERIES:
         raise SettingError(f"{name} has no claims to judge; `equipoise bench run {name}` writes its page anew")
     _show(name, output, Speaker(json=json, quiet=quiet))
+
+
+@app.command("peers")
+def run_peers(
+    data: Data = Path("../shared/data"),
+    output: Out = Path("bench-out"),
+    table: Annotated[list[str] | None, typer.Option("--table", help="A workload's name; may be repeated.")] = None,
+    epsilon: Annotated[list[float] | None, typer.Option("--epsilon", help="A budget; may be repeated.")] = None,
+    peer: Annotated[list[str] | None, typer.Option("--peer", help="Only this one; may be repeated.")] = None,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Repetitions.")] = 1,
+    minutes: Annotated[
+        float, typer.Option("--minutes", help="Processor time of a run; four times that by the clock.")
+    ] = 15.0,
+    memory: Annotated[float, typer.Option("--memory", help="Of a run, in GiB.")] = 8.0,
+    cache: Annotated[
+        Path | None,
+        typer.Option("--environments", metavar="FOLDER", help="Where environments are kept. Default: in OUT."),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Run anew what failed.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare with other packages, each in its own environment, and write a page.
+
+    An environment is made when it is first needed, with pip. Repeat the command after an interruption: what was run is
+    kept. A package that fails has a row that says how.
+    """
+    from equipoise.bench.peers.contest import Contest
+    from equipoise.bench.peers.findings import Findings
+    from equipoise.bench.peers.page import build
+    from equipoise.bench.peers.peer import peers
+    from equipoise.bench.peers.process import Limits
+
+    everybody = peers()
+    chosen = [each for each in everybody if not peer or each.name in peer]
+    if unknown := set(peer or ()) - {each.name for each in everybody}:
+        raise SettingError(f"there is no peer {min(unknown)!r}; they are {', '.join(each.name for each in everybody)}")
+    speaker, folder = Speaker(json=json, quiet=quiet), output / "peers"
+    contest = Contest(
+        tables=table or PEERS_ON,
+        epsilons=epsilon or (1.0, 0.1),
+        peers=chosen,
+        limits=Limits(60 * minutes, 4 * 60 * minutes, memory * 2**30),
+        cache=cache or folder / "environments",
+        runs=runs,
+    )
+    with speaker.steps("comparing") as progress:
+        results = contest.run(data=data, out=folder, again=again, progress=progress, told=speaker.note)
+    findings, page = Findings(everybody, results), folder / "index.html"
+    page.write_text(build(findings), encoding="utf-8")
+    (folder / "peers.md").write_text(findings.markdown, encoding="utf-8")
+    told = [each.words for each in findings.shortfalls]
+    body = {"page": str(page), "results": len(results), "verdict": findings.verdict, "exceptions": told}
+    speaker.result(body, [f"{len(results)} results; the page is {page}", findings.verdict, *told])
 
 
 @app.command("load")

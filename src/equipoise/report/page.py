@@ -12,7 +12,16 @@ from equipoise.report.numbers import amount, count, day, percent, power, signifi
 
 __all__ = ["render"]
 
-TEMPLATES = ("page.html", "report.html", "internal.html", "experiment.html", "series.html", "style.css", "pieces.html")
+TEMPLATES = (
+    "page.html",
+    "report.html",
+    "internal.html",
+    "experiment.html",
+    "series.html",
+    "peers.html",
+    "style.css",
+    "pieces.html",
+)
 
 
 @cache

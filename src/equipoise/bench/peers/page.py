@@ -1,0 +1,46 @@
+"""The comparison as one self-contained page: who, exceptions, a table and a plot for each data set."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from markupsafe import Markup
+
+from equipoise.bench.peers.findings import Findings
+from equipoise.bench.plot import NUM_COLOURS, STYLE, draw, mark
+from equipoise.bench.summary import Point
+from equipoise.report.page import render
+
+__all__ = ["build"]
+
+
+def build(findings: Findings) -> str:
+    """The page of the results that are there."""
+    colours = {peer.name: number % NUM_COLOURS for number, peer in enumerate(findings.peers)}
+    tables = list(dict.fromkeys(table for table, _ in findings.contests))
+    return render(
+        "peers.html",
+        statement={"versions": {"equipoise": version("equipoise")}},
+        style=STYLE,
+        findings=findings,
+        marks={name: mark(number, dashed=False) for name, number in colours.items()},
+        sections=[
+            (
+                table,
+                _plot(findings, table, colours),
+                [(epsilon, findings.rows(table, epsilon)) for name, epsilon in findings.contests if name == table],
+            )
+            for table in tables
+        ],
+    )
+
+
+def _plot(findings: Findings, table: str, colours: dict[str, int]) -> Markup:
+    found: dict[str, list[Point]] = {}
+    for name, epsilon in sorted(findings.contests):
+        for row in findings.rows(name, epsilon) if name == table else ():
+            if row.measured:
+                point = Point(epsilon, row.measured["max"], 0.0, row.num_runs, row.measured["cpu"])
+                found.setdefault(row.peer, []).append(point)
+    lines = [(name, colours[name], False, points) for name, points in found.items()]
+    return draw(lines, error="largest", title=f"{table}: largest error against epsilon")
