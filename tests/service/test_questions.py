@@ -37,7 +37,6 @@ def test_an_analyst_asks_and_sees_only_their_own(service: Service) -> None:
         "text": "sex = Male and age in 20..59"
     }
     assert ada.call("GET", "synthetic.csv").status_code == 409  # noise on every answer: there is none
-    service.server.history.close()
     assert [question["query"] for question in ada.get("questions")] == [None, "sex = Female"]
     used = {found["name"]: (found["asked"], found["paid"]) for found in service.steward.get("tables/people/analysts")}
     assert used == {"Ada": (7, 7), "Bob": (0, 0)}

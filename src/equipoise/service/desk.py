@@ -110,6 +110,8 @@ class Desks:
                 "answers": json.dumps(found),
             }
         )
+        if key is not None:
+            self._history.flush()
         return {"id": question, "answers": found, "left": answers[-1].left}
 
     def _require_small(self, registered: Registered, marginal: list[str]) -> None:

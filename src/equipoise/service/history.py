@@ -1,14 +1,16 @@
-"""Each analyst's own questions and answers, to look at again. Written behind: an answer does not wait for it.
+"""Each analyst's own questions and answers, to look at again. Written behind, many in one transaction.
 
-A crash may lose the last moments of it. Nothing depends on it: what was paid for, and every answer with a key, is in
-the ledger before it is told.
+An answer with a key waits for its line, which shares a write with others that wait: what was told is in the history
+after any crash. A free answer without a key does not wait, and a crash may lose the last moments of those. What was
+paid for is in the ledger before either is told.
 """
 
 from __future__ import annotations
 
 import logging
-import queue
 import threading
+import time
+from collections import deque
 from typing import Any
 
 import sqlalchemy as sa
@@ -27,53 +29,79 @@ MOST_WAITING = 20_000
 BATCH = 1_000
 
 PAUSE = 0.1
-"""Seconds in which lines gather: one write to disk for all of them."""
+"""Seconds in which lines gather that nobody waits for: one write to disk for all of them."""
+
+RETRIES = (0.1, 0.5, 2.0, 5.0)
+"""Seconds between attempts while the database is away."""
 
 
 class History:
-    """Writes lines in a thread of its own, many in one transaction."""
+    """Writes lines in a thread of its own."""
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
-        self._waiting: queue.Queue[dict[str, Any] | None] = queue.Queue(MOST_WAITING)
-        self._closing = threading.Event()
+        self._waiting: deque[dict[str, Any]] = deque()
+        self._added = self._ended = 0  # lines ever added; of those, written, dropped or failed
+        self._wanted = 0  # somebody waits for the lines up to here
+        self._closing = False
+        self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._write, name="history", daemon=True)
         self._thread.start()
 
     def add(self, line: dict[str, Any]) -> None:
         """Have a line written soon."""
-        while True:
-            try:
-                self._waiting.put_nowait(line)
-                return
-            except queue.Full:
-                self._waiting.get_nowait()
+        with self._changed:
+            if len(self._waiting) >= MOST_WAITING:
+                self._waiting.popleft()
+                self._ended += 1
+            self._waiting.append(line)
+            self._added += 1
+            if len(self._waiting) == 1:
+                self._changed.notify_all()
+
+    def flush(self, seconds: float = 10.0) -> None:
+        """Wait until every line added so far is written; no longer than some seconds, as nothing depends on it."""
+        with self._changed:
+            until = self._wanted = self._added
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._ended >= until, seconds)
 
     def close(self) -> None:
         """Write what waits, then stop."""
-        self._closing.set()
-        self._waiting.put(None)
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
         self._thread.join(30)
 
     def _write(self) -> None:
-        ended = False
-        while not ended:
-            lines = [self._waiting.get()]
-            self._closing.wait(PAUSE)
-            while len(lines) < BATCH:
-                try:
-                    lines.append(self._waiting.get_nowait())
-                except queue.Empty:
-                    break
-            ended = None in lines
-            try:
-                self._store([line for line in lines if line is not None])
-            except LedgerError:
+        while lines := self._next():
+            if not self._tried(lines):
                 logger.warning("some lines of analysts' histories could not be written")
+            with self._changed:
+                self._ended += len(lines)
+                self._changed.notify_all()
 
-    def _store(self, lines: list[dict[str, Any]]) -> None:
-        if not lines:
-            return
+    def _next(self) -> list[dict[str, Any]]:
+        """The lines to write now; none when it is time to stop."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closing)
+            self._changed.wait_for(lambda: self._closing or self._wanted > self._ended, PAUSE)
+            return [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+
+    def _tried(self, lines: list[dict[str, Any]]) -> bool:
+        for pause in RETRIES:
+            if self._stored(lines):
+                return True
+            if self._closing:
+                return False
+            time.sleep(pause)
+        return self._stored(lines)
+
+    def _stored(self, lines: list[dict[str, Any]]) -> bool:
         insert = postgresql.insert if self._engine.dialect.name == "postgresql" else sqlite.insert
-        with db.write(self._engine) as connection:  # a question repeated with its key has its line already
-            connection.execute(insert(db.questions).on_conflict_do_nothing(), lines)
+        try:
+            with db.write(self._engine) as connection:  # a question repeated with its key has its line already
+                connection.execute(insert(db.questions).on_conflict_do_nothing(), lines)
+        except (LedgerError, sa.exc.SQLAlchemyError):
+            return False
+        return True

@@ -81,13 +81,15 @@ def my_questions(
     request: Request, person: Analyst, most: Annotated[int, Query(ge=1, le=1000)] = 50
 ) -> list[QuestionReply]:
     """Your own questions and answers, newest first."""
+    server = server_of(request)
+    server.history.flush()  # the last ones may not be written yet
     chosen = (
         sa.select(db.questions)
         .where(db.questions.c.person == person.id)
         .order_by(db.questions.c.asked.desc(), db.questions.c.id)
         .limit(most)
     )
-    with db.read(server_of(request).engine) as connection:
+    with db.read(server.engine) as connection:
         rows = list(connection.execute(chosen))
     return [
         QuestionReply(id=row.id, asked=when(row.asked), **json.loads(row.asks), answers=json.loads(row.answers))
