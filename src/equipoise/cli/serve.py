@@ -15,6 +15,7 @@ __all__ = ["EXAMPLES", "serve"]
 EXAMPLES = (
     "equipoise serve --root tables/ --state service/",
     "equipoise serve --root tables/ --state service/ --new-steward Grace",
+    "equipoise serve --root tables/ --state service/ --sources sources.toml",
     "equipoise serve --root tables/ --state service/ --database postgresql://me@db.example/equipoise --secure",
 )
 
@@ -23,13 +24,16 @@ PANEL = "Limits"
 
 def serve(
     root: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where tables and schemas are. Nothing outside it is ever read.")
+        Path, typer.Option(metavar="FOLDER", help="Where tables and schemas are. No file outside it is ever read.")
     ],
     state: Annotated[
         Path, typer.Option(metavar="FOLDER", help="What the server writes: releases and, by default, its database.")
     ],
     database: Annotated[
         str | None, typer.Option(metavar="URL", help="PostgreSQL, or another SQLite file than the state folder's.")
+    ] = None,
+    sources: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="TOML: databases and http files it may read, each by a name.")
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 for any that is free.")] = 8642,
@@ -70,6 +74,7 @@ def serve(
         root,
         state,
         database,
+        sources,
         rate=rate,
         burst=max(1, round(4 * rate)),
         seconds=seconds,

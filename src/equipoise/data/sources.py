@@ -15,7 +15,7 @@ from equipoise.errors import DataError, SettingError
 if TYPE_CHECKING:
     from equipoise.data.bounding import Bounding
 
-__all__ = ["Distributed", "Divisible", "Source", "open_source"]
+__all__ = ["Distributed", "Divisible", "Given", "Source", "open_source"]
 
 
 class Source(Protocol):
@@ -57,6 +57,24 @@ class Divisible(ABC):
     @abstractmethod
     def parts(self) -> tuple[Source, ...]:
         """Parts that together have every row once, in order."""
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[Any]:
+        """See `Source.batches`."""
+
+
+class Given(ABC):
+    """A source of a program's own, which `read` takes as it is."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """See `Source.names`."""
+
+    @property
+    @abstractmethod
+    def num_rows(self) -> int:
+        """See `Source.num_rows`."""
 
     @abstractmethod
     def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[Any]:
@@ -131,6 +149,8 @@ def open_source(source: Any, *, table: str | None = None, query: str | None = No
         return open_file(path) if path.is_file() else open_dataset(path)
     if isinstance(source, pa.Table):
         return _Memory(source)
+    if isinstance(source, Given):
+        return source
     module = type(source).__module__.partition(".")[0]
     if module == "pandas":
         return _Memory(_from_pandas(source))

@@ -222,7 +222,7 @@ class Client:
 
     def close_collection(self, collection: str) -> str:
         """Answer all batches of a collection, in a worker; returns the job's id, to `wait` for."""
-        return str(self._call("POST", f"collections/{collection}/close")["job"])
+        return str(self._call("POST", f"collections/{collection}/close", key=collection)["job"])
 
     def release(self, table: str, *, epsilon: float, key: str | None = None, **settings: Any) -> str:
         """Make a release in a worker; returns the job's id, to `wait` for.

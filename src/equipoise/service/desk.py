@@ -6,6 +6,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from equipoise.analysts import Answer, Session, Status
@@ -52,7 +53,9 @@ def told(answer: Answer) -> dict[str, Any]:
 class Desks:
     """The sessions of this server, each opened when it is first needed."""
 
-    def __init__(self, opens: Callable[[Registered], Table], history: History, *, max_queries: int) -> None:
+    def __init__(
+        self, opens: Callable[[Registered], AbstractContextManager[Table]], history: History, *, max_queries: int
+    ) -> None:
         self._opens, self._history, self._max_queries = opens, history, max_queries
         self._sessions: dict[str, Session] = {}
         self._locks: dict[str, threading.Lock] = {}
@@ -79,7 +82,8 @@ class Desks:
             lock = self._locks.setdefault(run, threading.Lock())
         with lock:  # opening reads the table: one thread does it, the others wait
             if run not in self._sessions:
-                self._sessions[run] = open_session(self._opens(registered), registered)
+                with self._opens(registered) as table:
+                    self._sessions[run] = open_session(table, registered)
             return self._sessions[run]
 
     def ask(

@@ -36,7 +36,7 @@ def allowed(root: Path, given: str) -> Path:
     if "://" in given:
         parts = urlsplit(given)
         if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
-            raise SettingError("this server reads files under its root folder: give a path, or a file:// address")
+            raise refused
         text = unquote(parts.path)
     if "\0" in text:
         raise refused

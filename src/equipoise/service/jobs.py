@@ -225,6 +225,7 @@ class Jobs:
             "root": str(self._settings.root.resolve()),
             "state": str(self._settings.state.resolve()),
             "database": self._settings.database,
+            "sources": None if self._settings.sources is None else str(self._settings.sources.resolve()),
         }
         with worker.stdin as pipe:
             pipe.write(json.dumps(told).encode())

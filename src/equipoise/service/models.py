@@ -77,7 +77,7 @@ class Me(Model):
 
 
 class Files(Model):
-    """Files under the server's root folder, as paths relative to it."""
+    """What could be registered: paths relative to the server's root folder, and listed sources."""
 
     tables: list[str] = Field(examples=[["people.csv"]])
     schemas: list[str] = Field(examples=[["people.toml"]])
@@ -86,7 +86,10 @@ class Files(Model):
 class Registration(Model):
     """A table to register. Nothing is uploaded: the paths are of files that the server may read."""
 
-    source: Line = Field(examples=["people.csv"], description="Path under the root folder, or a file:// address.")
+    source: Line = Field(
+        examples=["people.csv"],
+        description="Path under the root folder, or `source:<name>` as the server's owner listed it.",
+    )
     schema_file: Line = Field(examples=["people.toml"], description="The confirmed schema; its name is the table's.")
     epsilon: Epsilon = Field(examples=[4.0], description="Total data budget, over everything that is ever released.")
     delta: Delta = Field(examples=[1e-8])

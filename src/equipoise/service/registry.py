@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from equipoise.pipeline import ledger_location
 from equipoise.privacy.analyst_opening import analysts_name
 from equipoise.privacy.ledger import Ledger
 from equipoise.service import database as db
-from equipoise.service import files, journal
+from equipoise.service import files, journal, sources
 from equipoise.service.people import Person
 from equipoise.service.problems import Absent, Conflict
 from equipoise.service.settings import Settings
@@ -36,7 +38,7 @@ class Registered:
 
     Attributes:
         name: Its name, in paths and in the ledger.
-        source: The file, relative to the root folder.
+        source: The file, relative to the root folder; or a listed source's name, `source:census`.
         schema_file: The schema file, relative to the root folder.
         schema: What is public about it, with its total budget and its ledger.
         analyst_total: Total (epsilon, delta) that protects analysts from each other.
@@ -87,6 +89,7 @@ class Registry:
 
     def __init__(self, engine: sa.Engine, settings: Settings) -> None:
         self._engine, self._settings = engine, settings
+        self._places = sources.load(settings.sources)
         self._opened: dict[str, Table] = {}
         self._num_rows: dict[str, int] = {}
         self._known: dict[str, Registered] = {}  # no other process changes them: one server a state folder
@@ -109,19 +112,21 @@ class Registry:
             EquipoiseError: a file cannot be read, the schema is not confirmed, or the ledger knows another total.
         """
         root = self._settings.root
-        table_path, schema_path = files.allowed(root, source), files.allowed(root, schema_file)
+        place = sources.named(self._places, source)
+        kept = f"{sources.PREFIX}{place}" if place is not None else _relative(root, files.allowed(root, source))
+        schema_path = files.allowed(root, schema_file)
         declared = from_domain(schema_path) if schema_path.suffix.lower() == ".json" else load(schema_path)
         _require_agreement(declared, epsilon, delta)
         ledger = self._ledger(declared)
         schema = replace(declared, epsilon=epsilon, delta=delta, ledger=ledger, path=None)
-        read(table_path, schema=schema)
+        self._read(kept, schema).close()
         Ledger(ledger or self._settings.location).account(
             schema.name, epsilon=epsilon, delta=delta, rows_per_unit=schema.rows_per_unit
         )
         values = {
             "name": schema.name,
-            "source": str(table_path.relative_to(root.resolve())),
-            "schema_file": str(schema_path.relative_to(root.resolve())),
+            "source": kept,
+            "schema_file": _relative(root, schema_path),
             "schema": schema.to_json(),
             "epsilon": epsilon,
             "delta": delta,
@@ -135,7 +140,7 @@ class Registry:
         try:
             with db.write(self._engine) as connection:
                 connection.execute(sa.insert(db.tables).values(**values))
-                journal.note(connection, by.id, "register", table=schema.name, detail=str(values["source"]))
+                journal.note(connection, by.id, "register", table=schema.name, detail=kept)
         except sa.exc.IntegrityError:
             raise Conflict(f"a table {schema.name} is registered already; the name is in its schema file") from None
         return self.get(schema.name)
@@ -181,18 +186,37 @@ class Registry:
         self._known.pop(name, None)
         return self.get(name)
 
-    def open(self, registered: Registered) -> Table:
-        """The table itself, to be counted or released; kept open, as counting its rows may take a pass."""
-        with self._lock:
+    def listed(self) -> tuple[list[str], list[str]]:
+        """What could be registered: tables under the root folder and elsewhere, and schemas."""
+        tables, schemas = files.listed(self._settings.root)
+        return [*tables, *(sources.PREFIX + name for name in sorted(self._places))], schemas
+
+    def _read(self, source: str, schema: Schema) -> Table:
+        place = sources.named(self._places, source)
+        if place is None:
+            return read(files.allowed(self._settings.root, source), schema=schema)
+        return read(self._places[place].open(place, self._settings.fetched), schema=schema)
+
+    @contextmanager
+    def opened(self, registered: Registered) -> Iterator[Table]:
+        """The table itself, to be counted or released. What a connection or a copy takes is let go of at the end."""
+        if registered.source.startswith(sources.PREFIX):
+            table = self._read(registered.source, registered.schema)
+            try:
+                yield table
+            finally:
+                table.close()
+            return
+        with self._lock:  # a file is kept, as counting its rows may take a pass
             if registered.name not in self._opened:
-                path = files.allowed(self._settings.root, registered.source)
-                self._opened[registered.name] = read(path, schema=registered.schema)
-            return self._opened[registered.name]
+                self._opened[registered.name] = self._read(registered.source, registered.schema)
+        yield self._opened[registered.name]
 
     def num_rows(self, registered: Registered) -> int:
         """The table's number of rows, with each unit's share bounded; counted once."""
         if registered.name not in self._num_rows:
-            self._num_rows[registered.name] = self.open(registered).bounded(0).num_rows
+            with self.opened(registered) as table:
+                self._num_rows[registered.name] = table.bounded(0).num_rows
         return self._num_rows[registered.name]
 
     def budget(self, registered: Registered) -> Budget:
@@ -216,6 +240,10 @@ class Registry:
             bool(row.frozen),
             row.created,
         )
+
+
+def _relative(root: Path, path: Path) -> str:
+    return str(path.relative_to(root.resolve()))
 
 
 def _require_agreement(schema: Schema, epsilon: float, delta: float) -> None:

@@ -12,6 +12,7 @@ from equipoise.errors import OutputError, SettingError
 from equipoise.service import database as db
 from equipoise.service import journal
 from equipoise.service.desk import Desks
+from equipoise.service.fetched import sweep
 from equipoise.service.history import History
 from equipoise.service.jobs import Jobs
 from equipoise.service.people import People
@@ -60,7 +61,7 @@ def start(settings: Settings) -> Server:
     """Open the database, make the folders, and take up what an earlier server left.
 
     Raises:
-        SettingError: the root is not a folder.
+        SettingError: the root is not a folder, or the list of sources is not right.
         OutputError: another server uses the same state folder.
         LedgerError: the database cannot be opened.
     """
@@ -69,17 +70,19 @@ def start(settings: Settings) -> Server:
     held = _hold(settings.state)
     try:
         engine = db.connect(settings.location)
+        registry = Registry(engine, settings)
     except BaseException:
         os.close(held)
         raise
-    registry, history = Registry(engine, settings), History(engine)
+    sweep(settings.fetched)
+    history = History(engine)
     return Server(
         settings,
         engine,
         People(engine),
         registry,
         history,
-        Desks(registry.open, history, max_queries=settings.max_queries),
+        Desks(registry.opened, history, max_queries=settings.max_queries),
         Jobs(engine, settings),
         Rates(rate=settings.rate, burst=settings.burst),
         Rates(rate=settings.sign_ins / 60, burst=settings.sign_ins),

@@ -14,9 +14,10 @@ class Settings:
     """Where a server reads and writes, and its limits.
 
     Attributes:
-        root: The folder whose tables and schemas it may read; nothing outside it is ever opened.
+        root: The folder whose tables and schemas it may read; no file outside it is ever opened.
         state: The folder it writes to: releases, locks, and the database unless another is given.
         database: Path or URL of the database; None for a SQLite file in `state`.
+        sources: The file that lists tables elsewhere which it may read; None: it reads `root` alone.
         rate: Requests a second that one person may make for long.
         burst: Requests that one person may make at once.
         sign_ins: Failed attempts a minute from one address before it must wait.
@@ -31,6 +32,7 @@ class Settings:
     root: Path
     state: Path
     database: str | None = None
+    sources: Path | None = None
     rate: float = 50.0
     burst: int = 200
     sign_ins: int = 10
@@ -50,3 +52,8 @@ class Settings:
     def releases(self) -> Path:
         """Where releases are written, a folder each."""
         return self.state / "releases"
+
+    @property
+    def fetched(self) -> Path:
+        """Where files from elsewhere are while they are read."""
+        return self.state / "fetched"

@@ -124,18 +124,16 @@ class Worker:
     def _release(self, registered: Registered, reporter: Reporter) -> None:
         if not is_complete(self._folder):  # else an earlier worker died between writing it and saying so
             asked = json.loads(self._row.request)
-            table = self._registry.open(registered)
-            if asked["columns"] is not None:
-                table = table.select(asked["columns"])
-            request = pipeline.Request(
-                table,
-                epsilon=asked["epsilon"],
-                workload=asked["workload"],
-                method=asked["method"],
-                num_rows=asked["rows"],
-                ledger=registered.ledger,
-            )
-            pipeline.run(request, self._folder, steps=reporter.steps)
+            with self._registry.opened(registered) as table:
+                request = pipeline.Request(
+                    table if asked["columns"] is None else table.select(asked["columns"]),
+                    epsilon=asked["epsilon"],
+                    workload=asked["workload"],
+                    method=asked["method"],
+                    num_rows=asked["rows"],
+                    ledger=registered.ledger,
+                )
+                pipeline.run(request, self._folder, steps=reporter.steps)
         self._end("done")
 
     def _answer(self, registered: Registered, reporter: Reporter) -> None:
@@ -145,20 +143,20 @@ class Worker:
         )
         with db.read(self._engine) as connection:
             batches = {row.person: json.loads(row.queries) for row in connection.execute(chosen)}
-        table = self._registry.open(registered)
-        made = answer_round(
-            table if asked["columns"] is None else table.select(asked["columns"]),
-            batches,
-            mode=asked["mode"],
-            epsilon=asked["epsilon"],
-            analyst_epsilon=asked["analyst_epsilon"],
-            num_analysts=asked["num_analysts"],
-            queries_each=asked["queries_each"],
-            analyst_total=registered.analyst_total,
-            run=asked["collection"],
-            ledger=registered.ledger,
-            steps=reporter.steps,
-        )
+        with self._registry.opened(registered) as table:
+            made = answer_round(
+                table if asked["columns"] is None else table.select(asked["columns"]),
+                batches,
+                mode=asked["mode"],
+                epsilon=asked["epsilon"],
+                analyst_epsilon=asked["analyst_epsilon"],
+                num_analysts=asked["num_analysts"],
+                queries_each=asked["queries_each"],
+                analyst_total=registered.analyst_total,
+                run=asked["collection"],
+                ledger=registered.ledger,
+                steps=reporter.steps,
+            )
         self._folder.mkdir(exist_ok=True)
         write_bytes((json.dumps(made.statement, indent=2) + "\n").encode(), self._folder / STATEMENT)
         with db.write(self._engine) as connection:
@@ -189,7 +187,8 @@ def main() -> None:
     """Read which job it is from standard input, and do it unless another worker has it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     given = json.load(sys.stdin)
-    settings = Settings(Path(given["root"]), Path(given["state"]), given["database"])
+    listed = None if given["sources"] is None else Path(given["sources"])
+    settings = Settings(Path(given["root"]), Path(given["state"]), given["database"], listed)
     descriptor = os.open(lock_of(settings, given["job"]), os.O_CREAT | os.O_RDWR, 0o600)
     if folder.lock(descriptor):
         Worker(settings, given["job"]).work()

@@ -63,9 +63,11 @@ def list_collections(request: Request, person: Anyone, table: TableName) -> list
 
 @router.post("/collections/{collection}/close", operation_id="close_collection", responses=refusals(404, 409, 422))
 def close_collection(request: Request, person: Steward, collection: CollectionId) -> CollectionReply:
-    """Take no more batches and answer all of them, in a worker."""
+    """Take no more batches and answer all of them, in a worker. Asked again, it shows the same job."""
     server = server_of(request)
     row = _row(server, collection)
+    if row.state != "open":
+        return _reply(row, person)
     server.registry.get(row.table).require_open()
     asked = {**json.loads(row.request), "collection": collection}
     with db.write(server.engine) as connection:
@@ -74,7 +76,7 @@ def close_collection(request: Request, person: Steward, collection: CollectionId
             raise Conflict("nobody has handed in a batch yet")
         is_open = (db.collections.c.id == collection) & (db.collections.c.state == "open")
         if not connection.execute(sa.update(db.collections).where(is_open).values(state="answering")).rowcount:
-            raise Conflict("this collection is closed already")
+            raise Conflict("this collection is being closed already")
         job = server.jobs.add(
             connection, actor=person.id, table=row.table, kind="collection", key=collection, request=asked
         )

@@ -66,12 +66,11 @@ def start_release(request: Request, person: Steward, table: TableName, body: Rel
     asked = body.model_dump(exclude={"shared"})
     if not server.jobs.has(person.id, key):
         registered.require_open()
-        chosen = server.registry.open(registered)
-        if body.columns is not None:
-            chosen = chosen.select(body.columns)
-        wanted = pipeline.Request(chosen, epsilon=body.epsilon, workload=body.workload, method=body.method)
+        with server.registry.opened(registered) as found:
+            chosen = found if body.columns is None else found.select(body.columns)
+            wanted = pipeline.Request(chosen, epsilon=body.epsilon, workload=body.workload, method=body.method)
+            prepared = pipeline.prepare(wanted)
         account = Ledger(registered.ledger).existing(table)
-        prepared = pipeline.prepare(wanted)
         if account is not None:
             account.check(prepared.plan.reserve)
     with db.write(server.engine) as connection:

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path, Query, Request
 
 from equipoise.errors import EquipoiseError, LedgerError
 from equipoise.privacy.ledger import Ledger
-from equipoise.service import files, journal, spending
+from equipoise.service import journal, spending
 from equipoise.service.access import Steward
 from equipoise.service.desk import open_session
 from equipoise.service.models import Event, Files, LogEntry, OnlineRequest, Registration, Spending, TableReply
@@ -29,8 +29,8 @@ TableName = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[A-Za-z0
 
 @router.get("/files", operation_id="list_files", responses=refusals())
 def list_files(request: Request, person: Steward) -> Files:
-    """Tables and schemas that could be registered: what lies under the root folder."""
-    tables, schemas = files.listed(server_of(request).settings.root)
+    """What could be registered: tables and schemas under the root folder, and the sources that the owner listed."""
+    tables, schemas = server_of(request).registry.listed()
     return Files(tables=tables, schemas=schemas)
 
 
@@ -57,18 +57,21 @@ def show_table(request: Request, person: Steward, table: TableName) -> TableRepl
 
 @router.post("/tables/{table}/online", operation_id="open_for_questions", responses=refusals(400, 404, 409, 413, 422))
 def open_for_questions(request: Request, person: Steward, table: TableName, body: OnlineRequest) -> TableReply:
-    """Open a table for questions one by one. The whole cost is taken from the budgets now."""
+    """Open a table for questions one by one. The whole cost is taken from the budgets now, and once."""
     server = server_of(request)
     registered = server.registry.get(table)
     registered.require_open()
-    before = registered.online or {}
+    before, wanted = registered.online or {}, body.model_dump()
     if before.get("plan") is not None:
-        raise Conflict("this table is open for questions already")
+        if wanted != {name: before[name] for name in wanted}:
+            raise Conflict("this table is open for questions already, on other terms; close it first")
+        return _reply(server, registered)  # the same request once more: its reply was lost
     # The id is kept before the ledger is charged: after a crash in between, repeating this finds the same session.
-    online: dict[str, Any] = {**body.model_dump(), "run": before.get("run") or secrets.token_hex(16), "plan": None}
+    online: dict[str, Any] = {**wanted, "run": before.get("run") or secrets.token_hex(16), "plan": None}
     server.registry.change(person, table, "prepare questions", online=json.dumps(online))
     try:
-        session = open_session(server.registry.open(registered), replace(registered, online=online))
+        with server.registry.opened(registered) as found:
+            session = open_session(found, replace(registered, online=online))
     except LedgerError:
         raise  # it may have been charged before the connection broke: the id is kept
     except EquipoiseError:
