@@ -71,6 +71,7 @@ bench: install
 	$(BIN)/python -m equipoise.bench.learning --out bench-out
 	$(BIN)/python -m equipoise.bench.dual_query --out bench-out
 	$(BIN)/python -m equipoise.bench.fem --out bench-out
+	$(BIN)/python -m equipoise.bench.analysts --out bench-out
 	$(BIN)/python -m equipoise.bench.service --out bench-out
 
 docs: install

@@ -83,7 +83,7 @@ class Asker:
                 self.seen[key] = asked, answered(client, asked, key)
             else:
                 body = {"query": asked} if isinstance(asked, str) else {"marginal": asked}
-                found = client._call("POST", "questions", body=body)
+                found = client._connection.call("POST", "questions", body=body)
                 self.seen[key] = asked, [Answer(**answer) for answer in found["answers"]]
         except eq.BudgetError:
             self.exhausted = True
@@ -189,7 +189,7 @@ def check(process: Process, mode: str, askers: list[Asker]) -> dict[str, Any]:
         "answers": sum(len(asker.answers) for asker in askers),
         "repeats": sum(asker.repeats for asker in askers),
         "exhausted": sum(asker.exhausted for asker in askers),
-        "lost without a key": found["counted"] - sum(len(asker.answers) for asker in askers),
+        "set aside or lost": found["counted"] - sum(len(asker.answers) for asker in askers),
         **found,
     }
 

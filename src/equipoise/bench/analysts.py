@@ -106,8 +106,11 @@ def markdown(rows: Sequence[Row]) -> str:
             f" {row.seconds:.1f} | {row.cpu_seconds:.1f} |"
         )
     lines += ["", *[f"- {row.name}: {row.reason}" for row in rows if row.reason]]
-    best = min(rows, key=lambda row: row.mean_error)
-    return "\n".join([*lines, "", f"Smallest mean error: {best.name} ({best.did})."]) + "\n"
+    lines.append("")
+    for what in ("max", "mean"):
+        best = min(rows, key=lambda row: float(getattr(row, f"{what}_error")))
+        lines.append(f"Smallest {what} error: {best.name} ({best.did}).")
+    return "\n".join(lines) + "\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

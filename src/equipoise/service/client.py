@@ -11,24 +11,15 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from equipoise import errors
-from equipoise.errors import EquipoiseError, OutputError
-
-if TYPE_CHECKING:
-    import httpx
+from equipoise.service.connection import Connection, ServiceError
 
 __all__ = ["Answer", "Client", "ServiceError"]
-
-
-class ServiceError(EquipoiseError):
-    """The service refuses or cannot be reached; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +55,7 @@ class Client:
     """
 
     def __init__(self, address: str, *, token: str, patience: float = 30.0) -> None:
-        try:
-            import httpx
-        except ModuleNotFoundError as error:
-            raise ServiceError("the client needs the extra: pip install 'equipoise[service]'") from error
-        headers = {"Authorization": f"Bearer {token}"}
-        self._http = httpx.Client(base_url=address.rstrip("/"), headers=headers, timeout=60.0, trust_env=False)
-        self._patience = patience
+        self._connection = Connection(address, token=token, patience=patience)
 
     def __enter__(self) -> Self:
         return self
@@ -82,7 +67,7 @@ class Client:
 
     def close(self) -> None:
         """Close the connection."""
-        self._http.close()
+        self._connection.close()
 
     # ---- for analysts
 
@@ -104,7 +89,7 @@ class Client:
         return self._ask({"marginal": list(columns)}, key)
 
     def _ask(self, body: dict[str, Any], key: str | None) -> list[Answer]:
-        found = self._call("POST", "questions", body=body, key=key or secrets.token_hex(16))
+        found = self._connection.call("POST", "questions", body=body, key=key or secrets.token_hex(16))
         return [Answer(**answer) for answer in found["answers"]]
 
     def table(self) -> dict[str, Any]:
@@ -113,39 +98,39 @@ class Client:
 
     def questions(self, most: int = 50) -> list[dict[str, Any]]:
         """Your own questions and answers, newest first."""
-        return self._list("GET", f"questions?most={most}")
+        return self._list(f"questions?most={most}")
 
     def normal_form(self, query: str) -> str:
         """A query as the service reads it; asks nothing."""
-        return str(self._call("POST", "text", body={"query": query})["text"])
+        return str(self._connection.call("POST", "text", body={"query": query})["text"])
 
     def synthetic(self, path: str | Path, *, rows: int = 1_000) -> Path:
         """Rows drawn from the shared synthetic data, as a CSV file; costs nothing."""
-        return self._save(f"synthetic.csv?rows={rows}", path)
+        return self._connection.save(f"synthetic.csv?rows={rows}", path)
 
     def shared(self) -> list[dict[str, Any]]:
         """Releases that the steward shares with you."""
-        return self._list("GET", "shared")
+        return self._list("shared")
 
     def hand_in(self, collection: str, queries: Sequence[str | Sequence[str]]) -> None:
         """Hand in a batch of queries and marginals to a collection, or replace it."""
         plain = [query if isinstance(query, str) else list(query) for query in queries]
-        self._call("PUT", f"collections/{collection}/batch", body={"queries": plain})
+        self._connection.call("PUT", f"collections/{collection}/batch", body={"queries": plain})
 
     def batch(self, collection: str) -> list[Answer] | None:
         """The answers to your batch; None while the collection is not answered."""
-        found = self._call("GET", f"collections/{collection}/batch")["answers"]
+        found = self._connection.call("GET", f"collections/{collection}/batch")["answers"]
         return None if found is None else [Answer(**answer) for answer in found]
 
     def collections(self, table: str) -> list[dict[str, Any]]:
         """The collections of a table, newest first."""
-        return self._list("GET", f"tables/{table}/collections")
+        return self._list(f"tables/{table}/collections")
 
     # ---- for stewards
 
     def tables(self) -> list[dict[str, Any]]:
         """Every registered table."""
-        return self._list("GET", "tables")
+        return self._list("tables")
 
     def register(
         self,
@@ -182,15 +167,17 @@ class Client:
 
     def invite(self, table: str, name: str, *, days: float = 90.0) -> str:
         """Invite an analyst; returns the token, which is shown only now."""
-        return str(self._call("POST", f"tables/{table}/analysts", body={"name": name, "days": days})["token"])
+        return str(
+            self._connection.call("POST", f"tables/{table}/analysts", body={"name": name, "days": days})["token"]
+        )
 
     def analysts(self, table: str) -> list[dict[str, Any]]:
         """The analysts of a table and what they have used."""
-        return self._list("GET", f"tables/{table}/analysts")
+        return self._list(f"tables/{table}/analysts")
 
     def revoke(self, table: str, analyst: str) -> None:
         """Make an analyst's token useless."""
-        self._call("POST", f"tables/{table}/analysts/{analyst}/revoke")
+        self._connection.call("POST", f"tables/{table}/analysts/{analyst}/revoke")
 
     def spending(self, table: str) -> dict[str, Any]:
         """What was spent on a table: in total, by run, by analyst."""
@@ -198,11 +185,11 @@ class Client:
 
     def freeze(self, table: str) -> None:
         """Stop everything that would ask or release more from a table."""
-        self._call("POST", f"tables/{table}/freeze")
+        self._connection.call("POST", f"tables/{table}/freeze")
 
     def unfreeze(self, table: str) -> None:
         """Let a frozen table be asked and released again."""
-        self._call("POST", f"tables/{table}/unfreeze")
+        self._connection.call("POST", f"tables/{table}/unfreeze")
 
     def open_collection(
         self,
@@ -218,11 +205,11 @@ class Client:
         """Call for batches; returns the collection's id."""
         body = {"mode": mode, "epsilon": epsilon, "analyst_epsilon": analyst_epsilon, "columns": columns}
         body |= {"num_analysts": num_analysts, "queries_each": queries_each}
-        return str(self._call("POST", f"tables/{table}/collections", body=body)["id"])
+        return str(self._connection.call("POST", f"tables/{table}/collections", body=body)["id"])
 
     def close_collection(self, collection: str) -> str:
         """Answer all batches of a collection, in a worker; returns the job's id, to `wait` for."""
-        return str(self._call("POST", f"collections/{collection}/close", key=collection)["job"])
+        return str(self._connection.call("POST", f"collections/{collection}/close", key=collection)["job"])
 
     def release(self, table: str, *, epsilon: float, key: str | None = None, **settings: Any) -> str:
         """Make a release in a worker; returns the job's id, to `wait` for.
@@ -230,7 +217,7 @@ class Client:
         `settings` are workload, method, columns, rows and shared.
         """
         body = {"epsilon": epsilon, **settings}
-        found = self._call("POST", f"tables/{table}/releases", body=body, key=key or secrets.token_hex(16))
+        found = self._connection.call("POST", f"tables/{table}/releases", body=body, key=key or secrets.token_hex(16))
         return str(found["id"])
 
     def job(self, job: str) -> dict[str, Any]:
@@ -239,7 +226,7 @@ class Client:
 
     def cancel(self, job: str) -> None:
         """Stop a job."""
-        self._call("POST", f"releases/{job}/cancel")
+        self._connection.call("POST", f"releases/{job}/cancel")
 
     def wait(self, job: str, *, seconds: float = 3600.0) -> dict[str, Any]:
         """Wait until a job has ended.
@@ -259,74 +246,16 @@ class Client:
 
     def download(self, job: str, name: str, path: str | Path, *, shared: bool = False) -> Path:
         """Save a file of a finished release; as an analyst, of a shared one."""
-        return self._save(f"{'shared' if shared else 'releases'}/{job}/{name}", path)
+        return self._connection.save(f"{'shared' if shared else 'releases'}/{job}/{name}", path)
 
     def log(self) -> list[dict[str, Any]]:
         """The audit log, newest first."""
-        return self._list("GET", "log")
-
-    # ---- how it talks
+        return self._list("log")
 
     def _object(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        found: dict[str, Any] = self._call(method, path, body=body)
+        found: dict[str, Any] = self._connection.call(method, path, body=body)
         return found
 
-    def _list(self, method: str, path: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self._call(method, path)
+    def _list(self, path: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._connection.call("GET", path)
         return found
-
-    def _call(self, method: str, path: str, *, body: Any = None, key: str | None = None) -> Any:
-        response = self._send(method, path, body, key)
-        _raise(response)
-        return response.json() if response.content else None
-
-    def _send(self, method: str, path: str, body: Any, key: str | None) -> httpx.Response:
-        """Send a request; repeat it while the server is away, if that cannot do anything twice."""
-        import httpx
-
-        headers = {} if key is None else {"Idempotency-Key": key}
-        until, pause = time.monotonic() + self._patience, 0.05
-        while True:
-            response, failure = None, ""
-            try:
-                response = self._http.request(method, f"/v1/{path}", json=body, headers=headers)
-                if response.status_code not in (429, 503):
-                    return response
-            except httpx.TransportError as error:
-                failure = type(error).__name__
-            repeatable = key is not None or method in ("GET", "PUT") or (response is not None)
-            if not repeatable or time.monotonic() + pause > until:
-                if response is not None:
-                    return response
-                raise ServiceError(f"the service at {self._http.base_url} cannot be reached ({failure})")
-            time.sleep(pause)
-            pause = min(2 * pause, 2.0)
-
-    def _save(self, path: str, target: str | Path) -> Path:
-        response = self._send("GET", path, None, None)
-        _raise(response)
-        found = Path(target)
-        with _told(found):
-            found.write_bytes(response.content)
-        return found
-
-
-@contextmanager
-def _told(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _raise(response: httpx.Response) -> None:
-    """Turn a refusal back into the error that the library would raise."""
-    if response.status_code < 400:
-        return
-    try:
-        told = response.json()["error"]
-        kind, message = str(told["kind"]), str(told["message"])
-    except (ValueError, KeyError, TypeError):
-        kind, message = "ServiceError", f"the service answered {response.status_code}"
-    cls = getattr(errors, kind, None)
-    raise cls(message) if isinstance(cls, type) and issubclass(cls, EquipoiseError) else ServiceError(message)

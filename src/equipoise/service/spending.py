@@ -9,7 +9,8 @@ from equipoise.budget import Budget
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.ledger import Account
 from equipoise.service.journal import when
-from equipoise.service.models import Analyst, BudgetReply, Event, OnlineReply, Point, Run
+from equipoise.service.models.analysts import Analyst
+from equipoise.service.models.tables import BudgetReply, Event, OnlineReply, Point, Run
 from equipoise.service.people import Person
 from equipoise.service.problems import Absent
 from equipoise.statement import listed_events

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Request
 from equipoise.service import database as db
 from equipoise.service import journal, spending
 from equipoise.service.access import Steward
-from equipoise.service.models import Analyst, Invitation, Invited
+from equipoise.service.models.analysts import Analyst, Invitation, Invited
 from equipoise.service.problems import Absent, Conflict, refusals
 from equipoise.service.routes.tables import TableName
 from equipoise.service.server import Server, server_of

@@ -13,7 +13,7 @@ from equipoise.queries.text import describe, parse
 from equipoise.service import database as db
 from equipoise.service import journal
 from equipoise.service.access import Analyst, Anyone, Steward
-from equipoise.service.models import BatchReply, BatchRequest, CollectionReply, CollectionRequest
+from equipoise.service.models.collections import BatchReply, BatchRequest, CollectionReply, CollectionRequest
 from equipoise.service.people import Person
 from equipoise.service.problems import Absent, Conflict, refusals
 from equipoise.service.registry import Registered

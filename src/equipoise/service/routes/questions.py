@@ -19,7 +19,7 @@ from equipoise.service import database as db
 from equipoise.service import spending
 from equipoise.service.access import Analyst
 from equipoise.service.journal import when
-from equipoise.service.models import (
+from equipoise.service.models.questions import (
     AnalystTable,
     Answers,
     ColumnReply,

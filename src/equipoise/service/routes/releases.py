@@ -14,7 +14,7 @@ from equipoise.privacy.ledger import Ledger
 from equipoise.service import database as db
 from equipoise.service.access import Analyst, Steward
 from equipoise.service.journal import when
-from equipoise.service.models import Job, ReleaseRequest
+from equipoise.service.models.releases import Job, ReleaseRequest
 from equipoise.service.problems import Absent, refusals
 from equipoise.service.routes.tables import TableName
 from equipoise.service.server import Server, server_of

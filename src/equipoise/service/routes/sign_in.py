@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from equipoise.service.access import Anyone, cookie_name, signed_in
 from equipoise.service.journal import when
-from equipoise.service.models import Health, Me, SignIn
+from equipoise.service.models.sign_in import Health, Me, SignIn
 from equipoise.service.people import Person, SignedIn
 from equipoise.service.problems import Busy, Unknown, refusals
 from equipoise.service.server import server_of

@@ -14,7 +14,7 @@ from equipoise.privacy.ledger import Ledger
 from equipoise.service import journal, spending
 from equipoise.service.access import Steward
 from equipoise.service.desk import open_session
-from equipoise.service.models import Event, Files, LogEntry, OnlineRequest, Registration, Spending, TableReply
+from equipoise.service.models.tables import Event, Files, LogEntry, OnlineRequest, Registration, Spending, TableReply
 from equipoise.service.problems import Absent, Conflict, refusals
 from equipoise.service.registry import Registered
 from equipoise.service.server import Server, server_of

@@ -1,0 +1,108 @@
+"""How the client talks: one connection kept alive, requests repeated while the server is away, refusals as errors."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from equipoise import errors
+from equipoise.errors import EquipoiseError, OutputError
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["Connection", "ServiceError"]
+
+
+class ServiceError(EquipoiseError):
+    """The service refuses or cannot be reached; the message says what to do."""
+
+
+class Connection:
+    """A connection to a service.
+
+    Args:
+        address: Such as "http://127.0.0.1:8642".
+        token: Sent with every request.
+        patience: Seconds for which a request is repeated while the server does not answer.
+    """
+
+    def __init__(self, address: str, *, token: str, patience: float) -> None:
+        try:
+            import httpx
+        except ModuleNotFoundError as error:
+            raise ServiceError("the client needs the extra: pip install 'equipoise[service]'") from error
+        headers = {"Authorization": f"Bearer {token}"}
+        self._http = httpx.Client(base_url=address.rstrip("/"), headers=headers, timeout=60.0, trust_env=False)
+        self._patience = patience
+
+    def close(self) -> None:
+        """Close it."""
+        self._http.close()
+
+    def call(self, method: str, path: str, *, body: Any = None, key: str | None = None) -> Any:
+        """What the service answers.
+
+        Args:
+            method: Of HTTP.
+            path: After `/v1/`.
+            body: Sent as JSON.
+            key: Sent as Idempotency-Key: the request may be repeated without being done twice.
+
+        Raises:
+            EquipoiseError: what the library would raise, or `ServiceError`.
+        """
+        response = self._send(method, path, body, key)
+        _raise(response)
+        return response.json() if response.content else None
+
+    def save(self, path: str, target: str | Path) -> Path:
+        """Save what the service answers to a file.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        response = self._send("GET", path, None, None)
+        _raise(response)
+        found = Path(target)
+        try:
+            found.write_bytes(response.content)
+        except OSError as error:
+            raise OutputError(f"cannot write {found}: {error.strerror}") from error
+        return found
+
+    def _send(self, method: str, path: str, body: Any, key: str | None) -> httpx.Response:
+        """Send a request; repeat it while the server is away, if that cannot do anything twice."""
+        import httpx
+
+        headers = {} if key is None else {"Idempotency-Key": key}
+        until, pause = time.monotonic() + self._patience, 0.05
+        while True:
+            response, failure = None, ""
+            try:
+                response = self._http.request(method, f"/v1/{path}", json=body, headers=headers)
+                if response.status_code not in (429, 503):
+                    return response
+            except httpx.TransportError as error:
+                failure = type(error).__name__
+            repeatable = key is not None or method in ("GET", "PUT") or (response is not None)
+            if not repeatable or time.monotonic() + pause > until:
+                if response is not None:
+                    return response
+                raise ServiceError(f"the service at {self._http.base_url} cannot be reached ({failure})")
+            time.sleep(pause)
+            pause = min(2 * pause, 2.0)
+
+
+def _raise(response: httpx.Response) -> None:
+    """Turn a refusal back into the error that the library would raise."""
+    if response.status_code < 400:
+        return
+    try:
+        told = response.json()["error"]
+        kind, message = str(told["kind"]), str(told["message"])
+    except (ValueError, KeyError, TypeError):
+        kind, message = "ServiceError", f"the service answered {response.status_code}"
+    cls = getattr(errors, kind, None)
+    raise cls(message) if isinstance(cls, type) and issubclass(cls, EquipoiseError) else ServiceError(message)
