@@ -73,6 +73,7 @@ bench: install
 	$(BIN)/python -m equipoise.bench.fem --out bench-out
 	$(BIN)/python -m equipoise.bench.analysts --out bench-out
 	$(BIN)/python -m equipoise.bench.service --out bench-out
+	$(BIN)/python -m equipoise.bench.growth --out bench-out --quick
 
 docs: install
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -60,7 +60,7 @@ def draw(
     across = _axis([point.epsilon for point in shown], LEFT + 8, WIDTH - RIGHT - 8, room=0.0)
     ends = [point.mean + sign * point.standard_error for point in shown for sign in (-1, 1)]
     up = _axis([end for end in ends if end > 0], HEIGHT - FOOT, TOP, room=0.06)
-    heights = error if error == "seconds" else f"{error} error"
+    heights = error if error in ("seconds", "MiB") else f"{error} error"
     parts = _scales(across, up, sorted({point.epsilon for point in shown}), heights, across_is)
     for _, number, dashed, points in lines:
         parts += _line(across, up, number, dashed, points)

@@ -8,8 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
-import resource
 import signal
 import sys
 import threading
@@ -19,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.bench.contestants import NAMES, schema
+from equipoise.bench.memory import peak_bytes
 from equipoise.core import Progress, silent
 from equipoise.data.table import Table, read
 from equipoise.engines.scan import count
@@ -57,7 +56,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         "columns": len(names),
         "wall": time.perf_counter() - wall,
         "cpu": _cpu_seconds() - cpu,
-        "peak_mb": _peak_kilobytes() / 1024,
+        "peak_mb": peak_bytes() / 2**20,
         "digest": hashlib.sha256(counts.tobytes()).hexdigest(),
         "killed": killed.is_set(),
     }
@@ -69,13 +68,6 @@ def _open(path: str, public: Any, job: dict[str, Any]) -> Table:
 
 def _count(table: Table, workload: Queries, job: dict[str, Any], progress: Progress) -> Any:
     return reveal(count(table, workload, threads=job.get("threads"), memory=job.get("memory"), progress=progress))
-
-
-def _peak_kilobytes() -> int:
-    """The most memory that this process has held; getrusage would count the process that started it, too."""
-    status = Path("/proc/self/status")
-    found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss if found is None else int(found[1])
 
 
 def _cpu_seconds() -> float:

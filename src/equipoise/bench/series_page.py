@@ -15,7 +15,7 @@ __all__ = ["Line", "Plot", "build"]
 
 @dataclass(frozen=True)
 class Line:
-    """Points joined by a line; dashed for what is not private.
+    """Points joined by a line; dashed for what is not private, or to tell more lines apart than there are colours.
 
     Attributes:
         name: For the legend.
@@ -35,7 +35,7 @@ class Plot:
     Attributes:
         title: What is shown.
         across: What the horizontal axis is.
-        error: Which error the heights are, or "seconds".
+        error: Which error the heights are, or "seconds", or "MiB".
         lines: What is drawn.
     """
 

@@ -24,7 +24,7 @@ app = typer.Typer(
     " with the truth.",
 )
 
-SERIES = {"s000": "equipoise.bench.fem", "s002": "equipoise.bench.dual_query"}
+SERIES = {"s000": "equipoise.bench.fem", "s002": "equipoise.bench.dual_query", "growth": "equipoise.bench.growth"}
 """Experiments whose cases are more than a declared file says: modules with a `SERIES`."""
 
 PEERS_ON = ("adult_reduced", "adult", "loans", "acs_national", "adult_star", "kdd99", "loans_wide")

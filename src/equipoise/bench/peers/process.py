@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 __all__ = ["Limits", "Outcome", "run"]
 
 POLL_SECONDS = 0.1
+GRACE_SECONDS = 30
 SHOWN = 300
 """Characters of a process's last line that are kept."""
 
@@ -54,9 +56,11 @@ class Outcome:
 def run(command: Sequence[str], *, environment: Mapping[str, str], folder: Path, limits: Limits) -> Outcome:
     """Run a command in a session of its own, which is ended as a whole when a limit is passed."""
     began = time.monotonic()
+    # Should this process be killed, nobody watches that one: the system's own limit then ends it, a little later.
+    backstop = f'ulimit -t {math.ceil(limits.cpu_seconds) + GRACE_SECONDS}; exec "$@"'
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
-            command,
+            ["/bin/sh", "-c", backstop, "sh", *command],
             env=dict(environment),
             cwd=folder,
             stdin=subprocess.DEVNULL,

@@ -119,6 +119,15 @@ def test_one_that_computes_for_ever_is_stopped_with_all_that_it_started(data, pr
     assert found["cpu"] > 1
 
 
+def test_a_process_has_a_limit_of_its_own_in_case_nobody_watches(tmp_path):
+    told = tmp_path / "limit"
+    text = f"import resource, pathlib; limit = resource.getrlimit(resource.RLIMIT_CPU)[0]; pathlib.Path({str(told)!r})"
+    limits = Limits(cpu_seconds=100, wall_seconds=500, memory_bytes=4 * 2**30)
+    command = [sys.executable, "-c", f"{text}.write_text(str(limit))"]
+    assert run(command, environment={}, folder=tmp_path, limits=limits).failed is None
+    assert 100 < int(told.read_text()) < 200
+
+
 def test_one_that_waits_for_ever_is_stopped_by_the_clock(data, program, tmp_path):
     limits = Limits(cpu_seconds=500, wall_seconds=1, memory_bytes=4 * 2**30)
     waits = program("waits", "import time; time.sleep(10_000)")
