@@ -52,9 +52,9 @@ def read(server: subprocess.Popen[str]) -> dict[str, str]:
     lines: list[str] = []
     for line in server.stdout or ():
         lines.append(line)
-        if line.startswith("}"):
+        if line.startswith("}") and '"address"' in "".join(lines):
             return dict(json.loads("".join(lines)))
-    sys.exit("the service did not start")
+    sys.exit("the service did not start: " + "".join(lines).strip())
 
 
 def fill(address: str, token: str) -> None:

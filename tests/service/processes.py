@@ -57,7 +57,7 @@ class Process:
         assert self._running is not None
         assert self._running.stdout is not None
         lines: list[str] = []
-        guard = threading.Timer(120, self._running.kill)
+        guard = threading.Timer(600, self._running.kill)
         guard.start()
         try:
             for line in self._running.stdout:

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 from tests.service.conftest import Service, Visitor
 
+from equipoise.service import database as db
 from equipoise.service import tokens
 
 FOR_EVERYBODY = {("get", "/v1/health"), ("post", "/v1/session")}
@@ -101,6 +102,32 @@ def test_what_is_anothers_is_absent(small: Service) -> None:
     assert bob.call("GET", f"collections/{collection}/batch").status_code == 404
     told = bob.get("tables/people/collections")[0]
     assert (told["id"], told["state"], told["job"]) == (collection, "open", None)
+
+
+def test_the_wrong_analyst_gets_nothing_of_anothers_anywhere(small: Service) -> None:
+    small.register()
+    make_other(small)
+    ada, eve = small.invite("Ada"), small.invite("Eve", "other")
+    body = {"epsilon": 1.0, "analyst_epsilon": 1.0, "num_analysts": 2, "queries_each": 9}
+    collection = small.steward.post("tables/people/collections", body, 201)["id"]
+    ada.call("PUT", f"collections/{collection}/batch", {"queries": ["sex = Male"]})
+    with db.write(small.server.engine) as connection:
+        job = small.server.jobs.add(
+            connection, actor="0", table="people", kind="release", key=None, request={}, shared=True
+        )
+        connection.execute(db.jobs.update().values(state="done"))
+    ids = {"table": "people", "analyst": ada.id, "collection": collection, "job": job, "run": "0" * 16}
+    seen = set()
+    for method, path, operation in routes(small):
+        if (method, path) in FOR_EVERYBODY or method == "delete":
+            continue
+        filled = re.sub(r"\{(\w+)\}", lambda found: ids.get(found[1], "statement.json"), path)
+        answer = tried(small, method, filled, operation, {"Authorization": f"Bearer {eve.token}"})
+        if "{" in path or (method, path) not in FOR_ANALYSTS | FOR_BOTH:
+            assert answer.status_code in (403, 404), (method, path, answer.text)
+        assert not [word for word in (ada.id, "Ada", collection, job, "sex = Male") if word in answer.text], path
+        seen.add((answer.status_code, method))
+    assert {(200, "get"), (403, "get"), (404, "get"), (403, "post"), (404, "put")} <= seen
 
 
 def make_other(service: Service) -> None:

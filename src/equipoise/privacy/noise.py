@@ -9,15 +9,20 @@ from __future__ import annotations
 from typing import Literal, Protocol
 
 import numpy as np
-import opendp.prelude as dp
 from numpy.typing import NDArray
+
+# Not opendp.prelude, which would import scikit-learn and pandas where they are: ten times as long to start.
+from opendp.domains import atom_domain, vector_domain
+from opendp.measurements import make_gaussian, make_laplace
+from opendp.metrics import l1_distance, l2_distance
+from opendp.mod import enable_features
 
 from equipoise.core import IntArray
 from equipoise.privacy import draws, exact_selection
 
 __all__ = ["ExactNoise", "Noise"]
 
-dp.enable_features("contrib")
+enable_features("contrib")
 
 Law = Literal["gumbel", "exponential"]
 
@@ -57,13 +62,13 @@ class ExactNoise:
 
     def gaussian(self, values: IntArray, scale: float) -> IntArray:
         """See `Noise.gaussian`."""
-        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
-        return np.array(dp.m.make_gaussian(*space, scale=scale)(values.tolist()), dtype=np.int64)
+        space = vector_domain(atom_domain(T="i64")), l2_distance(T="f64")
+        return np.array(make_gaussian(*space, scale=scale)(values.tolist()), dtype=np.int64)
 
     def laplace(self, values: IntArray, scale: float) -> IntArray:
         """See `Noise.laplace`."""
-        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
-        return np.array(dp.m.make_laplace(*space, scale=scale)(values.tolist()), dtype=np.int64)
+        space = vector_domain(atom_domain(T="i64")), l1_distance(T="i64")
+        return np.array(make_laplace(*space, scale=scale)(values.tolist()), dtype=np.int64)
 
     def largest(self, scores: IntArray, scale: float, num_selected: int, law: Law) -> IntArray:
         """See `Noise.largest`."""
