@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 OUT ?= demo-out
 
-.PHONY: audit fuzz help install chromium demo demo-service test test-slow check bench docs notebooks clean
+.PHONY: audit fuzz mutation help install chromium demo demo-service test test-slow check bench docs notebooks clean
 
 help:
 	@echo "make demo       install, release the shipped table privately, write a report"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-slow  the long tests too"
 	@echo "make check      formatting, lint, types, import contracts"
 	@echo "make audit      claimed against measured privacy of every algorithm, and the cross-checks"
+	@echo "make mutation   mutants of privacy/, and which of them no test notices; writes mutation-out/"
 	@echo "make fuzz       a long round of fuzzing; writes fuzz-out/"
 	@echo "make bench      benchmarks against peers; writes bench-out/"
 	@echo "make docs       the documentation; writes site/"
@@ -55,6 +56,11 @@ test-slow: check chromium
 audit: install
 	$(BIN)/equipoise audit --runs 2000
 	$(BIN)/python -m pytest -q tests/audits tests/unit/audit tests/unit/privacy/test_crosscheck.py
+
+# Hours: SHARE=0.1 tries a tenth, chosen at random.
+mutation: install
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt mutmut
+	$(BIN)/python -m tests.mutation mutation-out --share $(or $(SHARE),1)
 
 fuzz: install
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt atheris
