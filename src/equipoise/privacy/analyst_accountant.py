@@ -98,6 +98,11 @@ def _tail(trials: int, above: int, chance: float) -> float:
 def rate_of(*, num_rounds: int, distance: Fraction | float, epsilon: float, delta: float) -> float:
     """The largest rate at which a game is (epsilon, delta)-private for an analyst, rounded down.
 
+    Guarantees:
+        Precondition: as `game_epsilon`. Statement: a game at this rate, or a smaller one, is (epsilon, delta)-private
+        for an analyst. Proof: the last rate of the bisection for which `game_epsilon` was at most epsilon, made
+        smaller; a smaller rate lowers every epsilon_w of the module's proof.
+
     Example:
         >>> rate = rate_of(num_rounds=1000, distance=1 / 12000, epsilon=1.0, delta=1e-6)
         >>> round(rate * 2 * (1000 * math.log(1e6)) ** 0.5, 1)  # times the paper's

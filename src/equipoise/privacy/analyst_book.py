@@ -46,7 +46,12 @@ class Update(NamedTuple):
 
 
 class Page:
-    """One write transaction of a session."""
+    """One write transaction of a session.
+
+    Guarantees:
+        Precondition: what is released is released after the block of `SessionBook.page` has ended. Statement: a debit
+        and what it pays for are both in the ledger or neither is. Proof: one transaction of the database.
+    """
 
     def __init__(self, book: SessionBook, connection: sa.Connection) -> None:
         self._book, self._connection = book, connection
@@ -208,6 +213,11 @@ class SessionBook:
 
 def charge(connection: sa.Connection, run: Run, charged: Sequence[Event], number: int) -> None:
     """Charge a run for events, each times the rows of a unit.
+
+    Guarantees:
+        Precondition: the events' sensitivities hold for one record. Statement: if it returns, the run's charges, these
+        included, are within its reservation, in exact fractions; else nothing is charged and nothing was looked at.
+        Proof: `gate.within` on the sum; the group of a unit's rows as `accountant.cost` prices it.
 
     Raises:
         BudgetError: it did not reserve this much; nothing was looked at.

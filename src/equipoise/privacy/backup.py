@@ -73,6 +73,10 @@ def backup(location: str | Path, target: str | Path) -> int:
 def restore(copy: str | Path, location: str | Path, *, assume_all_spent: bool = False) -> dict[str, Cost]:
     """Put a copy back in place of a lost or damaged ledger; returns what each account was charged for the gap.
 
+    Guarantees:
+        Precondition: the anchor is true, or `assume_all_spent`. Statement: afterwards every account holds at least what
+        it held when the ledger was lost. Proof: `missing`, after every open run was written off in full.
+
     Raises:
         LedgerError: the ledger in place is whole, the copy is not, or without an anchor nobody knows what was spent.
     """

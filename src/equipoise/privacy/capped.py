@@ -45,6 +45,12 @@ def capped(weights: FloatArray, density: float, times: IntArray | None = None) -
 
     `times` says how often each weight counts; the results are for one of each.
 
+    Guarantees:
+        Precondition: positive weights, 0 < density < their number. Statement: the results add up to `density` and are
+        at most 1, up to a share of 1e-9. Proof: hsu2013differential (arXiv v1), Definition 2.10: with the weights in
+        falling order and the first j capped, c = (density - j) / (sum of the rest) is the right one at the first j for
+        which c times the largest of the rest is at most 1.
+
     Example:
         >>> capped(np.array([4.0, 2.0, 1.0, 1.0]) / 8, 2).tolist(), capped(np.array([4.0, 2.0, 1.0, 1.0]), 3).tolist()
         ([1.0, 0.5, 0.25, 0.25], [1.0, 1.0, 0.5, 0.5])
@@ -63,7 +69,13 @@ def capped(weights: FloatArray, density: float, times: IntArray | None = None) -
 
 
 def draw_proportional(shares: FloatArray) -> int:
-    """A position, with probability proportional to these positive floats, exactly."""
+    """A position, with probability proportional to these positive floats, exactly.
+
+    Guarantees:
+        Precondition: positive floats. Statement: Pr[i] = p_i / Σp for the floats p = shares / max, as the rational
+        numbers they are. Proof: proposals have law W_i / ΣW, W_i = floor(2^40 p_i) + 1 >= 2^40 p_i; one is kept with
+        probability 2^40 p_i / W_i, as a comparison of integers.
+    """
     scaled = shares / shares.max()  # a law of floats; the rounding of this division is part of SLACK's 1e-9
     bounds = np.floor(scaled * 2.0**_BITS).astype(np.int64) + 1
     ends = np.cumsum(bounds)

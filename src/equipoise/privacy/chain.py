@@ -124,7 +124,12 @@ def require_anchored(connection: sa.Connection, account: int, last: str | None =
 
 
 def held_by(connection: sa.Connection, account: int) -> Cost:
-    """What an account's runs have spent, and what unfinished ones have reserved."""
+    """What an account's runs have spent, and what unfinished ones have reserved.
+
+    Guarantees:
+        Precondition: the account's rows are whole (`inspection.inspect`). Statement: no run can spend more than is
+        counted here. Proof: an open run counts with all that it reserved, an ended one with what it was charged.
+    """
     table = store.runs
     rows = connection.execute(
         sa.select(table.c.status, table.c.reserved, table.c.spent).where(table.c.account == account)

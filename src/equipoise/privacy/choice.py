@@ -32,6 +32,12 @@ def choose_once(gate: Gate, number: int, event: Event, draw: Callable[[Noise], I
 
     Two moves: the debit, whose ids are empty, and the choice, whose ids are the parameters, or empty for none.
 
+    Guarantees:
+        Precondition: `draw` has the privacy that `event` claims. Statement: however often a run is interrupted and
+        begun again, `draw` is called at most once for a debit, and what is seen is its result or the refusal, which is
+        the same for every reason. Proof: the debit is committed before the call, and a start that finds it does not
+        call; an exception is turned into the refusal.
+
     Args:
         gate: Of a run whose moves are such pairs.
         number: How many choices come before this one in the run; one that was made is returned as it was.

@@ -28,6 +28,12 @@ class Cost:
         conditional_epsilon: The same part of epsilon.
 
     The Rényi divergence of order a is at most rho a + shift + log(factor)/(a - 1); each term adds up over events.
+
+    Guarantees:
+        Precondition: costs of mechanisms of which each may be chosen after the results of those before. Statement: the
+        sum of their costs is a cost of all of them together. Proof: Rényi divergences of adaptive composition add up at
+        every order (bun2016concentrated, Lemma 1.7 in v1), so rho, shift and log(factor) do; pure epsilons and failure
+        probabilities add up; nothing is rounded.
     """
 
     rho: Fraction = Fraction(0)

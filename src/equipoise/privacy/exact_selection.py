@@ -62,7 +62,13 @@ def exponential_mechanism(scores: IntArray, scale: float, num_selected: int) -> 
 
 
 def permute_and_flip(scores: IntArray, scale: float) -> int:
-    """A position by permute-and-flip: the largest score after adding exponential noise of that scale, exactly."""
+    """A position by permute-and-flip: the largest score after adding exponential noise of that scale, exactly.
+
+    Guarantees:
+        Precondition: integer scores. Statement: exactly the law of permute-and-flip (mckenna2020permute, Algorithm 1 in
+        v1) with the float `scale` at its exact value. Proof: the module's: two independent coins, heads together with
+        probability w_i.
+    """
     gaps = scores.max() - scores
     bits = fixed_point_bits(len(scores))
     bounds = np.minimum(weight_bounds(gaps, scale, bits), 1 << bits)
@@ -87,12 +93,22 @@ def _propose_until_kept(scores: IntArray, scale: float) -> int:
 
 
 def fixed_point_bits(num_candidates: int) -> int:
-    """k: 40, or what keeps a sum of that many bounds below 2^62."""
+    """k: 40, or what keeps a sum of that many bounds below 2^62.
+
+    Guarantees:
+        Statement: N bounds of at most 2^k (1 + 2^-32) + 1 each add up to less than 2^62. Proof: N < 2^bits(N), and k +
+        bits(N) <= 61.
+    """
     return min(40, 61 - num_candidates.bit_length())
 
 
 def weight_bounds(gaps: IntArray, scale: float, bits: int) -> IntArray:
-    """Whole numbers W >= 2^bits exp(-gap/scale), above it by at most 1 and a share of 2^-31."""
+    """Whole numbers W >= 2^bits exp(-gap/scale), above it by at most 1 and a share of 2^-31.
+
+    Guarantees:
+        Precondition: gaps not negative. Statement: W >= 2^bits exp(-gap/scale), as real numbers. Proof: the float
+        exponential is off by a share of 2^-42 (MARGIN), and 2^-32 is added before rounding up.
+    """
     weights = np.exp(gaps / -scale)
     return np.floor(weights * (2.0**bits * (1 + MARGIN))).astype(np.int64) + 1
 
@@ -109,6 +125,11 @@ def flip(enclose: Callable[[int], tuple[Fraction, Fraction]], draw: Callable[[in
     """A coin whose bias is known by enclosure: `enclose(digits)` brackets it, as narrowly as asked for.
 
     A uniform number is drawn bit by bit until it is certainly below the bias, or certainly not.
+
+    Guarantees:
+        Precondition: `enclose(digits)` brackets one number, ever more narrowly; `draw` gives uniform bits. Statement:
+        True with probability exactly that number. Proof: the uniform number is compared with the bias itself; what is
+        known of either only decides when to stop, and it stops with probability 1.
 
     Example:
         >>> flip(lambda digits: (Fraction(1, 2), Fraction(1, 2)), draw=lambda bits: 0)
@@ -131,6 +152,11 @@ def scaled_exponential(exponent: Fraction, factor: Fraction, digits: int) -> tup
     `Decimal` rounds division and exponential correctly. With p digits the argument is off by at most exponent 10^(1-p),
     the exponential by a share of 10^(1-p); (exponent + 2) 10^(2-p) covers both as long as it is below 1/10. A bias
     that small is not worked out before the coin asks for that many digits: factor <= 2^40 < e^28.
+
+    Guarantees:
+        Precondition: exponent >= 0, 0 < factor <= 2^40. Statement: factor exp(-exponent) lies between the two. Proof:
+        the error of a correctly rounded division and exponential, as said above; if exponent > 3 digits + 28 it is
+        below e^28 e^-(3 digits + 28) < 10^-digits.
     """
     if exponent > 3 * digits + 28:
         return Fraction(0), Fraction(1, 10**digits)

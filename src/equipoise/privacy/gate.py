@@ -39,7 +39,12 @@ class Book(Protocol):
 
 
 def within(spent: Cost, reserved: Cost) -> bool:
-    """Whether a cost fits a reservation, in the reservation's currency (pure epsilon when it is a pure one)."""
+    """Whether a cost fits a reservation, in the reservation's currency (pure epsilon when it is a pure one).
+
+    Guarantees:
+        Precondition: both are costs of one run. Statement: True only if every part that the reservation's currency has
+        is covered. Proof: by comparison of exact fractions, part by part; a pure reservation needs a pure cost.
+    """
     if reserved.epsilon is not None:
         return (
             spent.epsilon is not None
@@ -86,6 +91,12 @@ class Turn:
 
 class Gate:
     """The only way from the truth to a move.
+
+    Guarantees:
+        Precondition: moves are made by `play` alone. Statement: what the run was charged never exceeds what it
+        reserved, whatever its moves were, and every move that anybody saw was paid for. Proof: `Turn.debit` refuses
+        before a count is opened (a filter on exact sums: docs/mechanisms.md, Composition and conversion); the book
+        commits charges and move together or neither.
 
     Example:
         A query player's step calls `gate.play(lambda turn: ...)`, and inside it the mechanisms: `select(turn, ...)`.

@@ -63,7 +63,12 @@ class KeyedNoise:
 
 
 def fresh_laplace(scale: Fraction) -> int:
-    """Discrete Laplace noise by the same sampler, from the operating system: for what is not asked for again."""
+    """Discrete Laplace noise by the same sampler, from the operating system: for what is not asked for again.
+
+    Guarantees:
+        Precondition: none. Statement: Pr[k] proportional to exp(-|k| / scale), exactly, for bits of the operating
+        system. Proof: `laplace_from`.
+    """
     return laplace_from(_Bits(iter(lambda: int.from_bytes(os.urandom(_BLOCK), "big"), -1)), scale)
 
 

@@ -41,6 +41,11 @@ class Learner:
         minimiser: Who seeks, where a solver does.
         num_records: Of the table.
         max_calls: Solver calls beyond which PRSMA is refused.
+
+    Guarantees:
+        Precondition: the records have bits and weights of -1, 0 or 1; for the separators' mechanisms a minimiser whose
+        certificates are true. Statement: one choice costs `event` for one record replaced. Proof: that of
+        `choose_enumerated`, `rspm`, `gaussian_rspm` or `prsma` (neel2019heuristics; what of it holds: docs/s003.md).
     """
 
     query_class: QueryClass

@@ -87,7 +87,14 @@ def _changed(name: str, stored: dict[str, Any], declared: dict[str, Any]) -> str
 
 
 class Account:
-    """One table's spending."""
+    """One table's spending.
+
+    Guarantees:
+        Precondition: a declared total (epsilon, delta). Statement: all that the account's runs release, together and
+        however they are interleaved, is (epsilon, delta)-DP. Proof: a run is opened only if what all runs hold, its
+        whole reservation included, fits the total (`totals.fits`), in one transaction; a gate holds it to its
+        reservation (`gate.Gate`); so what is spent never exceeds what is held.
+    """
 
     def __init__(self, engine: sa.Engine, key: int) -> None:
         self._engine = engine

@@ -57,6 +57,10 @@ class Payer(Protocol):
 def float_above(value: Fraction) -> float:
     """The smallest float not below an exact value: noise scales round up, never down.
 
+    Guarantees:
+        Precondition: a positive fraction. Statement: the float, at its exact value, is at least that. Proof: it is
+        compared as a fraction, and raised until it is.
+
     Example:
         >>> Fraction(float_above(Fraction(1, 3))) >= Fraction(1, 3)
         True

@@ -39,6 +39,9 @@ class NoisyLimit:
         epsilon: Of the `NoisyStop` that pays for it.
         limit: Where the count should be stopped.
         margin: How far beyond it is stopped without noise.
+
+    Guarantees:
+        Precondition, statement and proof are the module's (lyu2017understanding, Theorem 5 in v1, in one direction).
     """
 
     epsilon: Fraction

@@ -17,6 +17,11 @@ class PaidBook:
     """One of the runs that a `Gated` event of a ledger's run has paid for.
 
     Its moves end with the process: what is made of them is committed to the ledger as a whole, or was never made.
+
+    Guarantees:
+        Precondition: a `Gated` event of the ledger's run has paid for this run among its `num_runs`. Statement: what is
+        drawn through a gate on this book costs at most the event's budget. Proof: the gate holds it to `reserved`,
+        which is that budget, and the runs of one event add up (`accountant.cost`, Gated).
     """
 
     def __init__(self, paid: Paid) -> None:

@@ -57,7 +57,12 @@ def weighed(
 
 
 def certified(instance: WeightedPoints, minimiser: Minimiser, gap: int) -> IntArray | None:
-    """The minimiser's query if it is certified within `gap` units of the best, else None."""
+    """The minimiser's query if it is certified within `gap` units of the best, else None.
+
+    Guarantees:
+        Precondition: the minimiser's lower bound is true. Statement: a query that is returned is within `gap` units of
+        the best for these points. Proof: its value is computed here, and must be the one that the bound was given for.
+    """
     found = minimiser.solve(instance)
     # The value is recomputed here: a certificate is for what the class says of the query, not for what a solver says.
     honest = int(instance.values(found.parameters)[0]) == found.value

@@ -148,7 +148,12 @@ def _price(event: Event) -> Cost:
 
 
 def total(events: Iterable[tuple[Event, int]]) -> Cost:
-    """The price of a list of (event, how many times): plain addition, by adaptive composition."""
+    """The price of a list of (event, how many times): plain addition, by adaptive composition.
+
+    Guarantees:
+        Precondition: each event may be chosen after the results of those before it. Statement: the sum is a cost of all
+        of them. Proof: `Cost` (bun2016concentrated, Lemma 1.7 in v1).
+    """
     result = Cost()
     for event, times in events:
         result = result + cost(event) * times
@@ -200,6 +205,10 @@ def _capped(rate: Fraction, last: int, slack: Fraction) -> Cost:
 
 def stddev_of(*, rho: Fraction, sensitivity_squared: int = 1) -> float:
     """The smallest float standard deviation whose discrete Gaussian costs at most rho: sqrt(s^2/(2 rho)), rounded up.
+
+    Guarantees:
+        Precondition: rho > 0. Statement: discrete Gaussian noise of this standard deviation costs at most rho. Proof:
+        its exact price is compared with rho, and the float raised until it fits (canonne2020discrete, Theorem 4 in v4).
 
     Example:
         >>> round(stddev_of(rho=Fraction("0.014270343") / 200), 4)

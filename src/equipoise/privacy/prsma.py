@@ -73,6 +73,11 @@ class Blocks:
 def blocks_of(num_records: int, *, epsilon: Fraction, delta: Fraction, failure: float = 0.01) -> Blocks:
     """PRSMA's parameters for (epsilon, delta)-privacy.
 
+    Guarantees:
+        Precondition: epsilon <= 31, delta <= 5.5. Statement: with these parameters `prsma` is (epsilon, delta)-DP.
+        Proof: neel2019heuristics, Theorem 8, at epsilon* = epsilon/62 and delta* = delta/11, with the differences 1 and
+        2 of the module; the inner epsilon is rounded down, threshold and repetitions up.
+
     Args:
         num_records: Of the table.
         epsilon: Of the guarantee, at most 31.

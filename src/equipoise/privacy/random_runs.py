@@ -46,6 +46,10 @@ _DIGITS = 40
 def exponent(law: str) -> int:
     """The h of the module's docstring: what a run's epsilon is multiplied by, less one.
 
+    Guarantees:
+        Precondition: a law of `LAWS`. Statement: f'(x) = E[K] (g/p)^h of the module's proof, with h the result. Proof:
+        the derivatives of (g x)/p, with h = 2, and of log(p)/log(g), with h = 1, for p = 1 - (1 - g) x.
+
     Example:
         >>> exponent("logarithmic"), exponent("geometric")
         (1, 2)
@@ -66,6 +70,10 @@ def _log(value: Fraction, rounding: str) -> Fraction:
 def log_above(value: Fraction) -> Fraction:
     """A fraction just above the logarithm of a number of at least 1.
 
+    Guarantees:
+        Precondition: value >= 1. Statement: the result is at least log(value). Proof: the quotient is rounded up, the
+        logarithm is correct to the last digit, and the next number above it is taken.
+
     Example:
         >>> float(log_above(Fraction(2)))
         0.6931471805599453
@@ -75,6 +83,10 @@ def log_above(value: Fraction) -> Fraction:
 
 def mean_runs(law: str, stop: Fraction) -> Fraction:
     """The mean of K, or just above it: 1/g for the geometric law, (1/g - 1)/log(1/g) for the logarithmic one.
+
+    Guarantees:
+        Precondition: 0 < stop < 1. Statement: the result is at least E[K]. Proof: E[K] = f'(1) of the module's proof
+        (papernot2022hyper has both laws, as truncated negative binomial ones); the logarithm is rounded down.
 
     Example:
         >>> mean_runs("geometric", Fraction(1, 10)), round(float(mean_runs("logarithmic", Fraction(1, 37))), 3)
@@ -107,6 +119,10 @@ def shift(law: str, stop: Fraction, rho: Fraction) -> Fraction:
     """What choosing the best adds to the divergence at every order, for runs that are rho-zCDP each.
 
     h [rho (b - 1) + log(1/g) / b] at b near its best, sqrt(log(1/g)/rho); any b of at least 1 gives a valid bound.
+
+    Guarantees:
+        Precondition: runs that are rho-zCDP each. Statement: the middle term of the module's bound is at most the
+        result. Proof: the module's; it holds for every b >= 1, so the rounding of b does no harm.
     """
     log_stop = log_above(1 / stop)
     context = Context(prec=_DIGITS)
@@ -122,6 +138,10 @@ def draw_num_runs(law: str, stop: Fraction, below: Callable[[int], int] = secret
 
     A geometric K has Pr[k] = g (1 - g)^(k - 1); keeping it with probability 1/k, else drawing anew, makes that
     proportional to (1 - g)^k / k. `below(m)` is uniform on 0 .. m - 1, from the operating system.
+
+    Guarantees:
+        Precondition: `below` is uniform. Statement: K has exactly the law of that name with parameter `stop`. Proof:
+        the paragraph above; all comparisons are of integers.
     """
     logarithmic = exponent(law) == 1
     while True:

@@ -55,6 +55,10 @@ class Chosen:
 def laplace_event(query_class: QueryClass, *, epsilon: Fraction, gap: Fraction = Fraction(0)) -> SeparatorLaplace:
     """What `rspm` debits, from public settings.
 
+    Guarantees:
+        Precondition: as `rspm`. Statement: the event's price is at most epsilon. Proof: its scale is k m/epsilon,
+        rounded up (privacy/separators.py, the shift k).
+
     Example:
         >>> from equipoise.oracles.classes.conjunctions import Conjunctions
         >>> from equipoise.privacy.accountant import cost
@@ -76,6 +80,10 @@ def gaussian_event(
     published_scale: str | None = None,
 ) -> SeparatorGaussian:
     """What `gaussian_rspm` debits, from public settings.
+
+    Guarantees:
+        Precondition: as `rspm`. Statement: without `published_scale` the event is worth at most (epsilon, delta).
+        Proof: `separators.gaussian_stddev`. With it nothing is claimed but what `accountant.cost` says of that noise.
 
     Args:
         query_class: Its separators carry the noise.

@@ -26,7 +26,12 @@ def now() -> str:
 
 
 class Run:
-    """One release in the ledger: the `Book` a gate writes to."""
+    """One release in the ledger: the `Book` a gate writes to.
+
+    Guarantees:
+        Precondition: none. Statement: `record` charges and stores a move once: a number that is stored is returned as
+        it was, without a draw or a charge. Proof: both are in one transaction, which others wait for.
+    """
 
     def __init__(self, engine: sa.Engine, account: int, key: str) -> None:
         self.engine, self.account, self.key = engine, account, key

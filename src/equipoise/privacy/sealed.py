@@ -80,7 +80,14 @@ def _insert(connection: sa.Connection, run: Run, part: int, number: int, spent: 
 
 
 class Trials:
-    """The trials of one tuned release."""
+    """The trials of one tuned release.
+
+    Guarantees:
+        Precondition: the event's `budget` is what each trial's gates are given, the score's included. Statement: the
+        release costs the event (`accountant.cost`, Tuned), though it may be interrupted and begun again at any point.
+        Proof: papernot2022hyper and the proof of privacy/random_runs.py, which need that K and the candidates do not
+        depend on the data and are drawn once: they are stored in the transaction of the debit, and found again.
+    """
 
     def __init__(self, run: Run) -> None:
         self._run = run

@@ -29,6 +29,10 @@ __all__ = ["gaussian_epsilon", "gaussian_stddev", "shift", "tail"]
 def shift(*, grid: int, gap: int) -> int:
     """How far the proof moves each noise, in units: 2 grid + 2 gap + 1.
 
+    Guarantees:
+        Precondition: weights of at most `grid` in size, noise in whole units, certificates within `gap`. Statement and
+        proof: the module's Lemma: any shift above 2 grid + 2 gap is enough, and this is the least whole number above.
+
     Example:
         >>> shift(grid=64, gap=0)
         129
@@ -61,6 +65,10 @@ def tail(*, num_separators: int, stddev: float, delta: float) -> float:
 def gaussian_epsilon(*, shift: int, num_separators: int, stddev: float, delta: float) -> float:
     """The epsilon of (epsilon, delta)-privacy that Gaussian noise on the separators gives, rounded up.
 
+    Guarantees:
+        Precondition: as the module's Lemma. Statement: (result, delta)-DP. Proof: the module's last paragraph, with
+        `tail` in place of Σ|η_i| / s, and a share of 1e-9 for floats.
+
     Example:
         >>> stddev = gaussian_stddev(shift=129, num_separators=100, epsilon=1.0, delta=1e-6)
         >>> 0.999 < gaussian_epsilon(shift=129, num_separators=100, stddev=stddev, delta=1e-6) <= 1
@@ -73,7 +81,12 @@ def gaussian_epsilon(*, shift: int, num_separators: int, stddev: float, delta: f
 
 @functools.lru_cache(maxsize=256)
 def gaussian_stddev(*, shift: int, num_separators: int, epsilon: float, delta: float) -> float:
-    """The smallest standard deviation, in units, whose `gaussian_epsilon` is at most epsilon."""
+    """The smallest standard deviation, in units, whose `gaussian_epsilon` is at most epsilon.
+
+    Guarantees:
+        Precondition: as `gaussian_epsilon`. Statement: noise of this standard deviation is (epsilon, delta)-DP. Proof:
+        the end of a bisection at which `gaussian_epsilon` was at most epsilon.
+    """
     low, high = 0.0, float(shift)
     while gaussian_epsilon(shift=shift, num_separators=num_separators, stddev=high, delta=delta) > epsilon:
         low, high = high, 2 * high

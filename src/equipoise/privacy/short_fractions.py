@@ -14,6 +14,10 @@ def short_above(value: Fraction) -> Fraction:
     Sums of thousands of fractions with unrelated denominators would grow to thousands of digits. Charging up to
     2^-60 more (relatively) keeps them exact and short, and errs on the private side.
 
+    Guarantees:
+        Precondition: value >= 0. Statement: value <= result <= value (1 + 2^-60). Proof: the ceiling of value 2^shift,
+        which is at least 2^60, adds less than 1 to it.
+
     Example:
         >>> short_above(Fraction(1, 3)), 0 <= short_above(Fraction(1, 3**60)) / Fraction(1, 3**60) - 1 < 2.0**-60
         (Fraction(1, 3), True)
@@ -27,6 +31,10 @@ def short_above(value: Fraction) -> Fraction:
 def exact(value: float) -> Fraction:
     """A fraction at most `value` and within 2^-44 of it relatively, with a short denominator (a power of two).
 
+    Guarantees:
+        Precondition: a finite float, not negative. Statement: value (1 - 2^-44) <= result <= value. Proof: the mantissa
+        is at least 1/2, and the floor of 2^45 times it loses less than 1.
+
     Example:
         >>> exact(0.1) <= Fraction(1, 10) < exact(0.1) * (1 + Fraction(1, 2**43))
         True
@@ -37,6 +45,9 @@ def exact(value: float) -> Fraction:
 
 def root_below(value: Fraction) -> Fraction:
     """A fraction whose square is at most `value` and within 1e-12 of it relatively.
+
+    Guarantees:
+        Precondition: value >= 0. Statement: result^2 <= value. Proof: it is compared, in exact fractions.
 
     Example:
         >>> root_below(Fraction(2)) ** 2 <= 2
