@@ -50,8 +50,8 @@ class BiasedBits:
         return result
 
     def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[Any]:
-        """Nobody reads it as lists; one empty batch says that it has rows."""
-        yield pa.RecordBatch.from_arrays([pa.array([], pa.list_(pa.int32()))], names=[ITEMS])
+        """Nobody reads it as lists; a batch of one row says that it has rows."""
+        yield pa.RecordBatch.from_arrays([pa.array([[]], pa.list_(pa.int32()))], names=[ITEMS])
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

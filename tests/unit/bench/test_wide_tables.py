@@ -6,6 +6,12 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from equipoise.bench.wide_tables import BiasedBits, write_ratings
+from equipoise.data.items import Items
+from equipoise.data.schema import Schema
+from equipoise.data.table import read
+from equipoise.engines.arrow import count
+from equipoise.privacy.private import reveal
+from equipoise.queries.build import build
 
 
 def ones(bits):
@@ -24,6 +30,17 @@ def _cut(bits, num_rows):
     kept = bits.copy()
     kept[:, -1] &= np.uint64((1 << num_rows % 64) - 1)
     return kept
+
+
+def test_a_table_of_them_is_opened_and_counted_by_its_bits():
+    source = BiasedBits(1000, seed=3)
+    table = read(source, schema=Schema("biased", Items(400_001)))
+    assert table.num_rows == 1000
+    workload = build("random 1-way x 20 seed 1", table.schema)
+    columns, values = workload.literals(np.arange(20))
+    shares = ones(source.bits(columns[:, 0], 0, 1000))
+    expected = np.where(values[:, 0] == 1, shares, 1000 - shares)
+    assert np.array_equal(reveal(count(table, workload)), expected)
 
 
 def test_biases_are_uniform():
