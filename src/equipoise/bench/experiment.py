@@ -37,6 +37,7 @@ class Line(Declared):
         method: The algorithm.
         options: Its options.
         grid: For options of the papers' search the values that are tried; makes the line non-private.
+        quick_grid: The fewer values that a quick run tries; all of them unless given.
         public: A public table.
         quick: Whether a quick run has it.
     """
@@ -45,6 +46,7 @@ class Line(Declared):
     method: str
     options: dict[str, Option] = Field(default_factory=dict)
     grid: dict[str, list[Option]] = Field(default_factory=dict)
+    quick_grid: dict[str, list[Option]] = Field(default_factory=dict)
     public: str | None = None
     quick: bool = True
 
@@ -58,10 +60,11 @@ class Line(Declared):
         """What must be said of it."""
         return "private" if self.is_private else "NON-PRIVATE grid search"
 
-    def combinations(self) -> Iterator[dict[str, Option]]:
+    def combinations(self, *, quick: bool = False) -> Iterator[dict[str, Option]]:
         """The options of every run: one set, or one for each point of the grid."""
-        for values in itertools.product(*self.grid.values()):
-            yield self.options | dict(zip(self.grid, values, strict=True))
+        grid = self.grid | self.quick_grid if quick else self.grid
+        for values in itertools.product(*grid.values()):
+            yield self.options | dict(zip(grid, values, strict=True))
 
 
 class Panel(Declared):
@@ -103,6 +106,8 @@ class Experiment(Declared):
 
     Attributes:
         paper: A key of references.bib.
+        like: Another experiment whose runs this one shows: what is not said here is as there, and runs are kept there.
+        only: The panels it shows of that one; all unless given.
         errors: Which errors are plotted, of the sampled rows.
         kind: "accuracy" runs beside each other, one core each; "timing" runs are alone on the machine.
         about: What the paper shows, and what of it is different here.
@@ -113,6 +118,8 @@ class Experiment(Declared):
     paper: str | None = None
     figure: str = ""
     about: str = ""
+    like: str | None = None
+    only: tuple[str, ...] = ()
     kind: Literal["accuracy", "timing"] = "accuracy"
     errors: tuple[Literal["max", "mean", "rmse", "tv"], ...] = ("max",)
     runs: int = Field(default=5, ge=1)
@@ -131,9 +138,14 @@ class Experiment(Declared):
                 found[f"{panel.title} / {line.name}"] = [
                     Figure(panel.table, line.method, epsilon, options=tuple(options.items()), public=line.public)
                     for epsilon in self.epsilons_of(panel, quick=quick)
-                    for options in line.combinations()
+                    for options in line.combinations(quick=quick)
                 ]
         return found
+
+    @property
+    def kept_as(self) -> str:
+        """The folder of its runs."""
+        return self.like or self.name
 
     def epsilons_of(self, panel: Panel, *, quick: bool = False) -> tuple[float, ...]:
         """The budgets of a panel."""
@@ -158,9 +170,13 @@ def load(name: str) -> Experiment:
     Raises:
         SettingError: There is none, or its file is not one.
     """
+    return parse(_text(name))
+
+
+def _text(name: str) -> str:
     if name not in names():
         raise SettingError(f"there is no experiment {name!r}; the experiments are {', '.join(names())}")
-    return parse(files("equipoise.bench").joinpath("experiments", f"{name}.toml").read_text(encoding="utf-8"))
+    return files("equipoise.bench").joinpath("experiments", f"{name}.toml").read_text(encoding="utf-8")
 
 
 def parse(text: str) -> Experiment:
@@ -170,7 +186,7 @@ def parse(text: str) -> Experiment:
         SettingError: It says what is wrong with the file.
     """
     try:
-        body: dict[str, Any] = tomllib.loads(text)
+        body = _completed(tomllib.loads(text))
         experiment = Experiment.model_validate(body)
     except tomllib.TOMLDecodeError as error:
         raise SettingError(f"the experiment is not TOML: {error}") from None
@@ -180,8 +196,25 @@ def parse(text: str) -> Experiment:
     known = {(panel.title, line.name) for panel in experiment.panels for line in panel.lines}
     if len(known) != sum(len(panel.lines) for panel in experiment.panels):
         raise SettingError("two lines of the experiment have the same panel and name; give each its own")
+    for line in (line for panel in experiment.panels for line in panel.lines):
+        for option, values in line.quick_grid.items():
+            if not set(values) <= set(line.grid.get(option, ())):
+                raise SettingError(f"the quick grid of {line.name} has values of {option} that its grid lacks")
     for claim in experiment.claims:
         for name in (claim.better, claim.worse):
             if (claim.panel, name) not in known:
                 raise SettingError(f"a claim is about {claim.panel} / {name}, which the experiment does not have")
     return experiment
+
+
+def _completed(body: dict[str, Any]) -> dict[str, Any]:
+    """With what another experiment says, if it is like one: its panels, or some of them, and the claims about these."""
+    if "like" not in body:
+        return body
+    whole = tomllib.loads(_text(str(body["like"]))) | body
+    if not (only := body.get("only")):
+        return whole
+    panels = [panel for panel in whole["panel"] if panel["title"] in only]
+    if len(panels) != len(only):
+        raise SettingError(f"the experiment is to show panels that {body['like']} does not have; see its file")
+    return whole | {"panel": panels, "claim": [each for each in whole.get("claim", []) if each["panel"] in only]}

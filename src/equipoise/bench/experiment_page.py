@@ -9,7 +9,7 @@ from typing import Any
 from equipoise.bench.experiment import Experiment, Panel
 from equipoise.bench.plot import NUM_COLOURS, STYLE, draw, mark
 from equipoise.bench.runs import Run
-from equipoise.bench.summary import failures, points, verdicts
+from equipoise.bench.summary import failures, own, points, verdicts
 from equipoise.report.page import render
 from equipoise.report.references import entries
 
@@ -20,6 +20,7 @@ NAMES = {"max": "largest", "mean": "mean", "rmse": "root mean square", "tv": "to
 
 def build(experiment: Experiment, runs: Sequence[Run]) -> str:
     """The page of an experiment's runs, complete or not."""
+    runs = own(experiment, runs)
     drawn = list(dict.fromkeys(line.name for panel in experiment.panels for line in panel.lines))
     # A line has the same colour in every panel.
     colours = {name: number % NUM_COLOURS for number, name in enumerate(drawn)}

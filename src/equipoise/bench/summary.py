@@ -12,7 +12,7 @@ from equipoise.bench.experiment import Claim, Experiment, Line, Panel
 from equipoise.bench.figures import Figure
 from equipoise.bench.runs import Run
 
-__all__ = ["Point", "Verdict", "failures", "points", "verdicts"]
+__all__ = ["Point", "Verdict", "failures", "own", "points", "verdicts"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,14 @@ class Verdict:
         where = ", ".join(f"{epsilon:g} ({better:.3g} against {worse:.3g})" for epsilon, better, worse in self.broken)
         most = "does NOT hold" if len(self.broken) == len(self.compared) else "holds but NOT"
         return f"{most} at epsilon {where}"
+
+
+def own(experiment: Experiment, runs: Sequence[Run]) -> list[Run]:
+    """The runs that the experiment shows: its folder may hold those of other panels too."""
+    labels = {
+        figure.label for quick in (False, True) for line in experiment.figures(quick=quick).values() for figure in line
+    }
+    return [run for run in runs if run["label"] in labels]
 
 
 def points(experiment: Experiment, panel: Panel, line: Line, runs: Sequence[Run], error: str) -> list[Point]:

@@ -93,7 +93,8 @@ def run_experiment(
         return
     experiment = load(name)
     with speaker.steps("running") as progress:
-        run(experiment, data=data, out=folder, quick=fast, jobs=jobs, progress=progress, told=speaker.note)
+        kept = output / experiment.kept_as
+        run(experiment, data=data, out=kept, quick=fast, jobs=jobs, progress=progress, told=speaker.note)
     _show(name, output, speaker)
 
 
@@ -180,13 +181,14 @@ def _show(name: str, output: Path, speaker: Speaker) -> None:
     from equipoise.bench.experiment import load
     from equipoise.bench.experiment_page import build
     from equipoise.bench.runs import read_runs
-    from equipoise.bench.summary import failures, verdicts
+    from equipoise.bench.summary import failures, own, verdicts
     from equipoise.errors import OutputError
 
     experiment, folder = load(name), output / name
-    runs = read_runs(folder / "runs.jsonl")
+    runs = own(experiment, read_runs(output / experiment.kept_as / "runs.jsonl"))
     if not runs:
         raise OutputError(f"{folder} has no runs; make some with `equipoise bench run {name}`")
+    folder.mkdir(parents=True, exist_ok=True)
     page = folder / "index.html"
     page.write_text(build(experiment, runs), encoding="utf-8")
     judged = verdicts(experiment, runs)

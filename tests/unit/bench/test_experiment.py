@@ -11,7 +11,7 @@ from equipoise.bench import runner
 from equipoise.bench.experiment import load, names, parse
 from equipoise.bench.experiment_page import build
 from equipoise.bench.public import PUBLIC_TABLES
-from equipoise.bench.summary import failures, points, verdicts
+from equipoise.bench.summary import failures, own, points, verdicts
 from equipoise.errors import DataError, SettingError
 from equipoise.report.references import bibliography
 
@@ -91,11 +91,32 @@ def test_a_grid_has_a_figure_for_each_point_and_the_label_says_so():
         ('worse = "best"', 'worse = "worst"', "does not have"),
         ('name = "best"', 'name = "one"', "same panel and name"),
         ("runs = 2", "runs = [", "not TOML"),
+        ("quick = false", "quick_grid = { num_rounds = [3] }", "that its grid lacks"),
     ],
 )
 def test_a_wrong_file_is_refused_with_what_is_wrong(old, new, told):
     with pytest.raises(SettingError, match=told):
         parse(TOY.replace(old, new))
+
+
+def test_a_quick_run_tries_less_of_a_grid():
+    experiment = parse(TOY.replace("quick = false", "quick_grid = { num_rounds = [2] }"))
+    assert [figure.label for figure in experiment.figures(quick=True)["Toys / best"]] == ["toy mwem 1 num_rounds=2"]
+    assert len(experiment.figures()["Toys / best"]) == 4
+
+
+def test_an_experiment_like_another_shows_some_of_its_runs():
+    whole, part = load("s001-fig2"), load("s001-fig5")
+    assert (part.kept_as, whole.kept_as) == ("s001-fig2", "s001-fig2")
+    assert [panel.title for panel in part.panels] == ["ADULT, good support", "ADULT, 7 of 13 columns"]
+    assert {claim.panel for claim in part.claims} == {panel.title for panel in part.panels}
+    assert (part.epsilons, part.errors) == (whole.epsilons, ("max", "mean", "rmse"))
+    labels = {figure.label for line in part.figures().values() for figure in line}
+    assert labels < {figure.label for line in whole.figures().values() for figure in line}
+    runs = [{"label": label} for label in sorted(labels)] + [{"label": "another panel's"}]
+    assert own(part, runs) == runs[:-1]
+    with pytest.raises(SettingError, match="does not have"):
+        parse('name = "x"\nlike = "s001-fig2"\nonly = ["no such panel"]')
 
 
 def test_what_was_run_is_not_run_again_and_all_first_runs_come_first(data, tmp_path):
@@ -146,11 +167,11 @@ def test_a_grid_shows_its_best_and_claims_are_judged_at_every_epsilon(data, tmp_
 def test_the_page_is_one_file_that_says_what_is_not_private_and_what_failed(data, tmp_path):
     experiment = parse(TOY)
     runs = runner.run(experiment, data=data, out=tmp_path / "out", run_one=made)
-    runs.append({"label": "toy gem 1", "failed": "MemoryError: <none> left"})
+    runs.append({"label": "toy pep 1", "failed": "MemoryError: <none> left"})
     page = build(experiment, runs)
     assert "NON-PRIVATE grid search" in page
     assert "MemoryError: &lt;none&gt; left" in page
-    assert failures(runs) == [("toy gem 1", "MemoryError: <none> left")]
+    assert failures(runs) == [("toy pep 1", "MemoryError: <none> left")]
     assert page.count("<polyline") == 4
     assert not re.search(r"(src|href)=|url\(|@import", page)
 
