@@ -187,11 +187,13 @@ class Broken:
 
 
 @pytest.mark.parametrize("how", ["killed", "times out", "nonsense", "lies", "shape", "refuses", "unproved"])
-@pytest.mark.parametrize("method", ["dual_query", "fem"])
+@pytest.mark.parametrize("method", ["dual_query", "dqrs", "fem", "sep_fem"])
 def test_a_failing_solver_costs_no_privacy_and_is_reported(method: str, how: str) -> None:
     options = {"num_rounds": 6, "num_records": 3}
     outcome, book, plan = played(method, Checked(Broken(how)), **options)
-    assert book.spent.rho == plan.cost.rho, "the ledger must not depend on the solver"
+    # DQRS draws anew what its coins dropped: at most what was planned, whoever solves. Others spend exactly that.
+    within = book.spent.rho <= plan.cost.rho if method == "dqrs" else book.spent.rho == plan.cost.rho
+    assert within, "the ledger must not depend on the solver"
     assert len(outcome.moves) == 6
     assert outcome.notes, "what went wrong must be said"
     shares = outcome.distribution.marginal((0,))
