@@ -34,6 +34,9 @@ TERMS: dict[str, dict[str, Any]] = {
 """A table of each mode that it can be opened in; for the last two noise on every answer would be hopeless."""
 
 COLUMNS = ["sex", "age"]
+PATIENCE = 1800.0
+"""Seconds for which a question is repeated while the server is away: on a busy machine a start may take minutes."""
+
 ASKED: list[str | list[str]] = [["sex"], ["sex"], "sex = Female and age in 20..39", "sex = Male", "age in 20..79"]
 """A list stands for the marginal of a column."""
 
@@ -61,18 +64,17 @@ class Asker:
     exhausted: bool = False
     failure: BaseException | None = None
 
-    def work(self, address: str, ended: Callable[[], bool]) -> None:
+    def work(self, address: str, pause: float, ended: Callable[[], bool]) -> None:
         rng = random.Random(self.number)
         try:
-            with eq.Client(address, token=self.token, patience=300.0) as client:
+            with eq.Client(address, token=self.token, patience=PATIENCE) as client:
                 while not ended():
+                    time.sleep(rng.uniform(0, 2 * pause))
                     if self.keyed and self.seen and rng.random() < 0.3:
                         self.repeat(client, rng.choice(sorted(self.seen)))
                         self.repeats += 1
                     elif not self.exhausted:
                         self._ask(client, rng.choice(ASKED))
-                    else:
-                        time.sleep(0.05)
         except BaseException as error:
             self.failure = error
 
@@ -116,12 +118,14 @@ def storm(
     modes: Sequence[str],
     analysts_each: int,
     seconds: float,
+    pause: float,
     least: int,
     blows: Sequence[Callable[[Process], None]],
     changes: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Let it rage for some seconds and at least so many answers to each table; then check everything.
+    """Let it rage for some seconds and at least so many questions to each table; then check everything.
 
+    Between two questions an analyst pauses for a random time, so long in the mean.
     One in five of the analysts whose answers are free most of the time sends no keys.
     """
     for mode in modes:
@@ -129,7 +133,7 @@ def storm(
     process = Process(folder / "root", folder / "state", database).start()
     try:
         askers = []
-        with eq.Client(process.address, token=process.token, patience=300.0) as steward:
+        with eq.Client(process.address, token=process.token, patience=PATIENCE) as steward:
             for mode in modes:
                 steward.register(f"{mode}.csv", schema=f"{mode}.toml", **TOTAL)
                 terms = TERMS[mode] | (changes or {} if mode == "noise" else {})
@@ -138,19 +142,25 @@ def storm(
                 for number in range(analysts_each):
                     token = steward.invite(mode, f"analyst {number}")
                     askers.append(Asker(number, mode, token, keyed=mode == "noise" or number % 5 != 1))
-        rage(process, askers, seconds, least, blows)
-        assert [asker.failure for asker in askers if asker.failure is not None] == []
+        rage(process, askers, seconds, pause, least, blows)
+        failures = [asker.failure for asker in askers if asker.failure is not None]
+        assert not failures, failures
         return {mode: check(process, mode, [asker for asker in askers if asker.mode == mode]) for mode in modes}
     finally:
         process.stop()
 
 
 def rage(
-    process: Process, askers: list[Asker], seconds: float, least: int, blows: Sequence[Callable[[Process], None]]
+    process: Process,
+    askers: list[Asker],
+    seconds: float,
+    pause: float,
+    least: int,
+    blows: Sequence[Callable[[Process], None]],
 ) -> None:
     end, latest = time.monotonic() + seconds, time.monotonic() + seconds + 600
     ended = threading.Event()
-    threads = [threading.Thread(target=asker.work, args=(process.address, ended.is_set)) for asker in askers]
+    threads = [threading.Thread(target=asker.work, args=(process.address, pause, ended.is_set)) for asker in askers]
     for thread in threads:
         thread.start()
     try:
@@ -178,7 +188,7 @@ def check(process: Process, mode: str, askers: list[Asker]) -> dict[str, Any]:
     keyed = [asker for asker in askers if asker.keyed]
     found = count(process, location, mode, askers)
     for asker in keyed:
-        with eq.Client(process.address, token=asker.token, patience=300.0) as client:
+        with eq.Client(process.address, token=asker.token, patience=PATIENCE) as client:
             for key in asker.seen:
                 asker.repeat(client, key)
             told = sorted(repr([Answer(**answer) for answer in one["answers"]]) for one in client.questions(1000))
@@ -196,7 +206,7 @@ def check(process: Process, mode: str, askers: list[Asker]) -> dict[str, Any]:
 
 def count(process: Process, location: str, mode: str, askers: list[Asker]) -> dict[str, Any]:
     """What steward and ledger say, checked against what each analyst saw and against each other."""
-    with eq.Client(process.address, token=process.token, patience=300.0) as steward:
+    with eq.Client(process.address, token=process.token, patience=PATIENCE) as steward:
         used = {found["name"]: found for found in steward.analysts(mode)}
     for asker in askers:
         mine = used[f"analyst {asker.number}"]

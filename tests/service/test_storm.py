@@ -23,6 +23,7 @@ def test_a_short_storm_over_a_table_of_each_mode(tmp_path: Path) -> None:
         modes=list(TERMS),
         analysts_each=3,
         seconds=4,
+        pause=0.02,
         least=10,
         blows=[kill_server],
         changes={"queries_each": 40},
@@ -35,7 +36,9 @@ def test_a_short_storm_over_a_table_of_each_mode(tmp_path: Path) -> None:
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize("mode", list(TERMS))
 def test_fifty_analysts_for_a_minute_and_three_kills(tmp_path: Path, mode: str) -> None:
-    seen = storm(tmp_path, None, modes=[mode], analysts_each=50, seconds=60, least=500, blows=[kill_server] * 3)
+    seen = storm(
+        tmp_path, None, modes=[mode], analysts_each=50, seconds=60, pause=0.5, least=500, blows=[kill_server] * 3
+    )
     print("storm on SQLite:", seen)  # noqa: T201
     assert seen[mode]["paid"] > 0
 
@@ -47,6 +50,8 @@ def test_the_same_on_postgresql_whose_database_is_restarted_too(
     tmp_path: Path, postgres_database: str, postgres_program: Any, mode: str
 ) -> None:
     blows = [kill_server, lambda _: postgres.restart(postgres_program), kill_server, kill_server]
-    seen = storm(tmp_path, postgres_database, modes=[mode], analysts_each=50, seconds=60, least=500, blows=blows)
+    seen = storm(
+        tmp_path, postgres_database, modes=[mode], analysts_each=50, seconds=60, pause=0.5, least=500, blows=blows
+    )
     print("storm on PostgreSQL:", seen)  # noqa: T201
     assert seen[mode]["paid"] > 0

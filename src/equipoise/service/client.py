@@ -142,7 +142,11 @@ class Client:
         analyst_epsilon: float,
         analyst_delta: float,
     ) -> dict[str, Any]:
-        """Register a table: paths under the server's root folder; the totals of its data and analyst budgets."""
+        """Register a table with the totals of its data and analyst budgets.
+
+        `source` is a path under the server's root folder, or `source:<name>` as the server's owner listed it; `schema`
+        is a path.
+        """
         body = {"source": source, "schema_file": schema, "epsilon": epsilon, "delta": delta}
         return self._object(
             "POST", "tables", {**body, "analyst_epsilon": analyst_epsilon, "analyst_delta": analyst_delta}
