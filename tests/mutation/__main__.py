@@ -49,9 +49,8 @@ def main() -> None:
     told.folder.mkdir(parents=True, exist_ok=True)
     report = told.folder / "mutants.jsonl"
     names = told.module or sorted(path.stem for path in (SOURCE / "privacy").glob("*.py"))
-    mutants = [mutant for name in names for mutant in mutants_of(SOURCE, f"privacy/{name}.py")]
-    random.Random(0).shuffle(mutants)  # what has been tried when time is up is a fair sample
-    mutants = mutants[: round(told.share * len(mutants))]
+    mutants = [mutant for name in names for mutant in mutants_of(SOURCE, f"privacy/{name}.py", told.share)]
+    random.Random(0).shuffle(mutants)  # what has been tried when time is up is a fair sample of all modules
     rows = _rows(report)
     if told.again:
         rows = {key: row for key, row in rows.items() if row["outcome"] == KILLED}

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import ast
 import collections
+import math
+import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,16 +101,25 @@ class _Replacement(cst.CSTTransformer):
         return self.new if original_node is self.old else updated_node
 
 
-def mutants_of(source: Path, file: str) -> list[Mutant]:
-    """Every mutant of a module that is Python and not the same program."""
+def mutants_of(source: Path, file: str, share: float = 1.0) -> list[Mutant]:
+    """Mutants of a module that are Python and not the same program; a share of them is a fair sample, always the same.
+
+    A larger share has the mutants of a smaller one, and more.
+    """
     text = (source / file).read_text()
-    wrapper = MetadataWrapper(cst.parse_module(text))
-    module, visitor, found = wrapper.module, _Visitor(wrapper.resolve(PositionProvider)), []
+    wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
+    module, visitor = wrapper.module, _Visitor(wrapper.resolve(PositionProvider))
     for visitor.place, statement in enumerate(module.body):
         statement.visit(visitor)
     texts = [module.code_for_node(statement) for statement in module.body]
     numbers: collections.Counter[str] = collections.Counter()
+    changes = []
     for place, function, old, new, lines in visitor.found:
+        numbers[function] += 1
+        changes.append((place, function, numbers[function], old, new, lines))
+    random.Random(file).shuffle(changes)
+    found = []
+    for place, function, number, old, new, lines in changes[: math.ceil(share * len(changes))]:
         changed = module.code_for_node(module.body[place].visit(_Replacement(old, new)))  # type: ignore[arg-type]
         try:
             if ast.dump(ast.parse(changed)) == ast.dump(ast.parse(texts[place])):
@@ -117,6 +128,5 @@ def mutants_of(source: Path, file: str) -> list[Mutant]:
             continue
         before, after = (module.code_for_node(node).strip() for node in (old, new))
         whole = "".join([*texts[:place], changed, *texts[place + 1 :]])
-        numbers[function] += 1
-        found.append(Mutant(file, function, numbers[function], lines, before, after, whole))
+        found.append(Mutant(file, function, number, lines, before, after, whole))
     return found
