@@ -21,6 +21,8 @@ __all__ = ["MAX_CELLS", "Group"]
 
 MAX_CELLS = 2**31
 """Cells that one marginal may have: its counts alone would take 16 GiB."""
+EXACT = 2.0**52
+"""If floats add up to less than it, with their rounding, then the sum is below 2^53, and floats hold it exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +79,11 @@ class Group:
         """The queries' answers from the marginal's tensor, counts (int64, exact) or probabilities (float64).
 
         Never holds cells x queries: masks are applied to a slice of the queries, one column at a time.
+
+        Guarantees:
+            Integers give exact integers. Proof: masks are 0 or 1, so every number on the way is a sum of some of the
+            counts. Where their sizes add up to less than 2^52, each is a whole number that float64 holds exactly, and
+            the products may be left to the fast routines for floats; elsewhere they are made of int64.
         """
         if isinstance(marginal, SparseCounts):
             return self._sparse_answers(marginal)
@@ -84,16 +91,16 @@ class Group:
             return np.ascontiguousarray(marginal).reshape(-1)
         tensor = np.asarray(marginal).reshape(self.shape)
         whole = np.issubdtype(tensor.dtype, np.integer)
-        # Sums of counts stay below 2**53, where float64 is exact and matrix products are fast.
-        tensor = tensor.astype(np.float64, copy=False)
+        if not whole or np.abs(tensor).sum(dtype=np.float64) < EXACT:
+            tensor = tensor.astype(np.float64, copy=False)
         step = max(1, CHUNK * self.shape[0] // self.num_cells)
         parts = [self._contract(tensor, slice(start, start + step)) for start in range(0, self.num_queries, step)]
         result = np.concatenate(parts) if parts else np.zeros(0)
-        return np.rint(result).astype(np.int64) if whole else result
+        return result.astype(np.int64) if whole else result
 
-    def _contract(self, tensor: FloatArray, part: slice) -> FloatArray:
+    def _contract(self, tensor: NDArray[Any], part: slice) -> NDArray[Any]:
         assert self.masks is not None
-        first, *others = (mask[part].astype(np.float64) for mask in self.masks)
+        first, *others = (mask[part].astype(tensor.dtype) for mask in self.masks)
         result = first @ tensor.reshape(self.shape[0], -1)
         for mask in others:
             queries, size = mask.shape

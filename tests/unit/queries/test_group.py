@@ -35,6 +35,16 @@ def test_counts_beyond_float32_stay_exact():
     assert group.answers(np.array([2**52, 1, 5])).tolist() == [2**52 + 1]
 
 
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 2, 2)])
+def test_counts_that_no_float_holds_stay_exact(shape):
+    rng = np.random.default_rng(3)
+    group = random_group(rng, shape, 12)
+    counts = rng.integers(2**58, 2**59, shape) | 1
+    answers = group.answers(counts)
+    assert answers.tolist() == brute_force(group, counts).tolist()
+    assert any(int(float(answer)) != answer for answer in answers.tolist()), "else a float would have done"
+
+
 def test_cells_are_in_c_order():
     group = Group((0, 1), (2, 3))
     tensor = np.arange(6).reshape(2, 3)
