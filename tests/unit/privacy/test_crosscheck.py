@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 
 import dp_accounting
@@ -57,14 +58,49 @@ def test_a_thousand_random_plans() -> None:
     assert max(largest_disagreement(NUM_PLANS, seed=1).values()) <= LARGEST
 
 
-def test_opendps_composition_gives_the_same_rho() -> None:
-    """OpenDP's privacy maps of discrete Gaussian noise, composed by OpenDP, against our sum of exact prices."""
-    rng = np.random.default_rng(2)
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
-    for _ in range(NUM_PLANS // 10):
+def opendps_disagreement(num_plans: int, seed: int = 2) -> tuple[float, float]:
+    """How far our sums of exact prices are above and below OpenDP's composition of its own privacy maps, relatively.
+
+    A plan is of up to five discrete Gaussian noises (rho) or discrete Laplace noises (pure epsilon), of any scales and
+    sensitivities.
+    """
+    rng, above, below = np.random.default_rng(seed), 0.0, 0.0
+    whole = dp.vector_domain(dp.atom_domain(T="i64"))
+    for number in range(num_plans):
         scales = [float(10 ** rng.uniform(0, 3)) for _ in range(int(rng.integers(1, 6)))]
-        composed = dp.c.make_composition([dp.m.make_gaussian(*space, scale=scale) for scale in scales])
-        theirs = composed.map(1.0)
-        ours = accountant.total((Gaussian(Fraction(1), Fraction(scale) ** 2), 1) for scale in scales).rho
-        assert float(ours) == pytest.approx(theirs, rel=LARGEST)
+        distance = int(rng.integers(1, 5))
+        if number % 2:
+            made = [dp.m.make_gaussian(whole, dp.l2_distance(T="f64"), scale=scale) for scale in scales]
+            theirs = dp.c.make_composition(made).map(float(distance))
+            events: list[Event] = [Gaussian(Fraction(distance**2), Fraction(scale) ** 2) for scale in scales]
+            ours = accountant.total((event, 1) for event in events).rho
+        else:
+            made = [dp.m.make_laplace(whole, dp.l1_distance(T="i64"), scale=scale) for scale in scales]
+            theirs = dp.c.make_composition(made).map(distance)
+            events = [Laplace(Fraction(distance), Fraction(scale)) for scale in scales]
+            ours = accountant.total((event, 1) for event in events).epsilon or Fraction(0)
         assert math.isfinite(theirs)
+        excess = float((ours - Fraction(theirs)) / Fraction(theirs))
+        above, below = max(above, excess), max(below, -excess)
+    return above, below
+
+
+def test_opendps_composition_gives_the_same_rho_and_epsilon() -> None:
+    """OpenDP adds floats and rounds each sum up, so its figure may exceed the exact one by a few last places."""
+    above, below = opendps_disagreement(NUM_PLANS)
+    assert above <= 1e-15, "rounding of exact prices (`short_above`) is 2^-60 at most"
+    assert below <= 1e-14
+
+
+def main() -> None:
+    """Print the largest disagreements: `python -m tests.unit.privacy.test_crosscheck`."""
+    found = largest_disagreement(NUM_PLANS, seed=1)
+    above, below = opendps_disagreement(NUM_PLANS)
+    for name, excess in found.items():
+        sys.stdout.write(f"{NUM_PLANS} plans, above {name} by at most {excess:.2g}, relatively; never below\n")
+    sys.stdout.write(f"{NUM_PLANS} plans, above OpenDP's composition by at most {above:.2g}; OpenDP rounds up by")
+    sys.stdout.write(f" {below:.2g} at most\n")
+
+
+if __name__ == "__main__":
+    main()
