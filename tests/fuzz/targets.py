@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from tests.fuzz import http_bodies
 
 from equipoise.core import Move
 from equipoise.data.baskets import open_baskets
@@ -156,6 +157,11 @@ def ledger_file(data: bytes) -> None:
                 found.moves()
 
 
+def http_body(data: bytes) -> None:
+    """A request's body, after a byte that chooses the operation."""
+    http_bodies.post(data)
+
+
 def _small_ledger() -> bytes:
     from fractions import Fraction
 
@@ -229,6 +235,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         stored_workload,
         statement,
         ledger_file,
+        http_body,
     )
 }
 
@@ -260,6 +267,7 @@ SEEDS: dict[str, tuple[bytes, ...]] = {
     ),
     "stored_workload": (_workload(),),
     "statement": (_statement(),),
+    "http_body": http_bodies.SEEDS,
     "ledger_file": (b"\x00\x10\xff\xff", b"\x09\x10abcdefgh", b"\x30\x00\x00"),
 }
 
