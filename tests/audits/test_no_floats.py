@@ -24,6 +24,7 @@ from equipoise.privacy.events import ConditionalRelease, Event, Gaussian
 from equipoise.privacy.keyed_noise import KeyedNoise
 from equipoise.privacy.mechanisms import ConditionalTest, draw, measure, measure_pure, select, select_pure
 from equipoise.privacy.noise import ExactNoise
+from equipoise.privacy.private import reveal
 from equipoise.privacy.private_rows import PrivateRows
 
 ODD = 2**60 + 1
@@ -102,6 +103,24 @@ def test_scores_that_differ_in_the_last_unit_are_told_apart(mechanism: Callable[
         public[best] = -1 / 1024  # one unit more distance; the other is exactly base
         scores = held.distance(public)
         assert mechanism(Payer(), scores, epsilon=Fraction(10**12)).tolist() == [best]
+
+
+def test_what_is_made_of_counts_stays_whole() -> None:
+    """Distances, differences, sums and maxima of counts that no float holds."""
+    held, zero = counts(ODD, 3), np.zeros(2)
+    for made, expected in (
+        (held.whole_distance(zero), [ODD]),
+        (held.less(zero), [ODD, 3]),
+        (held.total(), [ODD + 3]),
+        (held.largest(), [ODD]),
+        (held.weighted(np.array([3, 1])), [3 * ODD, 3]),
+        (held.maxima(np.array([0, 1, 2])), [ODD, 3]),
+        (held.sums(np.array([0, 2])), [ODD + 3]),
+        (counts(2**50 + 1, 3).distance(zero), [1024 * (2**50 + 1), 3072]),
+        (counts(2**50 + 1, 3).payoffs(zero, times=3), [3072 * (2**50 + 1), 9216, -3072 * (2**50 + 1), -9216]),
+    ):
+        assert reveal(made).dtype == np.int64
+        assert reveal(made).tolist() == expected
 
 
 def test_opendp_is_given_whole_numbers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from tests.analysts import MANY, QUERIES, table, true_share
 
 from equipoise.analysts import Answer, Session
 from equipoise.errors import BudgetError, CapacityError, LedgerError, QueryError, SettingError
+from equipoise.privacy.analyst_book import SessionBook
 from equipoise.privacy.ledger import Ledger
 
 SETTINGS: dict[str, Any] = {"epsilon": 50.0, "analyst_epsilon": 50.0, "num_analysts": 3, "queries_each": MANY}
@@ -181,3 +182,25 @@ def test_a_total_refuses_a_session_before_a_row_is_read(tmp_path: Path) -> None:
 def test_answers_survive_json() -> None:
     answer = Answer("a = true", 0.5, 10.0, None, "unverified", Fraction(1, 3), 7)
     assert Answer.from_json(answer.to_json()) == answer
+
+
+def test_a_book_that_is_released_keeps_nothing_open_and_keys_are_told_apart(tmp_path: Path) -> None:
+    session = opened("noise", tmp_path / "ledger.sqlite", "r", queries_each=10)
+    told = {key: session.ask("ada", text, key=key) for key, text in (("1", "a = true"), ("2", "b = true"))}
+    account = Ledger(tmp_path / "ledger.sqlite").existing("people")
+    analysts = Ledger(tmp_path / "ledger.sqlite").existing("people (analysts)")
+    assert account is not None
+    assert analysts is not None
+    people, others = account.run("r"), analysts.run("r.analysts")
+    assert people is not None
+    assert others is not None
+    book = SessionBook(people, others)
+    assert book.kept("ada", "3") is None
+    assert book.kept("bob", "1") is None
+    kept = [book.kept("ada", key) for key in told]
+    assert None not in kept
+    assert kept[0] != kept[1]
+    assert book._idle is not None
+    book.release()
+    assert book._idle is None
+    book.release()

@@ -90,6 +90,7 @@ def test_a_copy_is_put_back_with_what_was_spent_since(ledger: Path) -> None:
     held = account.held()
     ledger.write_bytes(b"not a ledger any more" * 500)
     charged = restore(copy, ledger)
+    assert ledger.stat().st_mode & 0o777 == 0o600
     again = open_account(str(ledger))
     assert again.held().rho == held.rho
     assert charged["people"].rho == held.rho - Fraction(1, 800)

@@ -18,6 +18,7 @@ from equipoise.oracles.classes.conjunctions import Conjunctions
 from equipoise.oracles.classes.minimisers import ByEnumeration
 from equipoise.oracles.classes.query_class import Minimum, QueryClass, WeightedPoints
 from equipoise.privacy.gate import Gate
+from equipoise.privacy.mechanisms import float_above
 from equipoise.privacy.private_points import PrivatePoints
 from equipoise.privacy.prsma import _blocks, blocks_of, prsma
 
@@ -86,6 +87,46 @@ def test_prsma_calls_the_solver_as_often_as_it_said() -> None:
     assert [event for event, _ in book.charged] == [plan.event] == [chosen.event]
     assert book.spent.conditional_rho == 0
     assert chosen.parameters.tolist() == [1, 0, 1, 0, 0]
+
+
+class Numbered(NoNoise):
+    """Laplace noise that is 1, 2, 3 and so on, on whatever is a vector of separators; remembers the scales."""
+
+    def __init__(self) -> None:
+        self.scales: list[float] = []
+
+    def laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        if len(values) == 1:
+            return values.copy()
+        self.scales.append(scale)
+        return values + len(self.scales)
+
+
+def test_every_call_has_noise_of_its_own_on_every_separator() -> None:
+    seen: list[int] = []
+
+    class Watching(Counting):
+        def solve(self, instance: WeightedPoints) -> Minimum:
+            values = instance.values(np.zeros((1, 3), dtype=np.int64))  # the empty conjunction: all that is weighed
+            seen.append(int(values[0]))
+            return super().solve(instance)
+
+    points, noise = PrivatePoints(np.zeros((400, 3)), np.zeros(400)), Numbered()
+    plan = blocks_of(400, **LARGE)
+    prsma(Gate(MemoryBook(PLENTY), noise=noise), points, Conjunctions(3), minimiser=Watching(), **LARGE)
+    assert seen == [3 * number for number in range(1, plan.num_calls + 1)]
+    assert set(noise.scales) == {float_above(129 * 3 / plan.inner_epsilon)}
+
+
+def test_the_inner_epsilon_and_the_repetitions_are_rounded_to_the_private_side() -> None:
+    for delta in (Fraction(1, 1000), Fraction(1, 10)):
+        plan = blocks_of(10**6, epsilon=ONE, delta=delta)
+        d = float(plan.event.delta)
+        assert float(plan.inner_epsilon) < 1 / math.sqrt(8 * plan.block_size * math.log(2 * plan.num_blocks / d))
+        assert float(plan.inner_epsilon) > 0.99999 / math.sqrt(8 * plan.block_size * math.log(2 * plan.num_blocks / d))
+        assert plan.num_repetitions >= math.log(plan.num_blocks / d) / d > plan.num_repetitions - 1
+        assert plan.block_size * plan.num_blocks <= 10**6 < (plan.block_size + 1) * plan.num_blocks
+        assert (plan.event.epsilon, plan.event.delta) == (Fraction(1, 62), delta / 11)
 
 
 @pytest.mark.parametrize("how", ["no bound", "raises"])

@@ -122,3 +122,14 @@ def test_a_delta_of_an_events_own_is_taken_off_at_every_delta() -> None:
     assert fits(cost, epsilon=found, delta=1e-6)
     assert not fits(cost, epsilon=found * 0.999, delta=1e-6)
     assert accountant.epsilon_at(cost, delta=1e-7) == math.inf
+
+
+def test_a_failure_probability_that_uses_up_delta_to_the_last_digit_does_not_fit() -> None:
+    """(1 + e^epsilon) delta* is worked out in floats, so it is raised by more than they err."""
+    failing = Cost(Fraction(1, 2), ONE, Fraction(1e-7))
+    used = (1 + math.e) * 1e-7
+    assert not fits(failing, epsilon=1.0, delta=used)
+    assert fits(failing, epsilon=1.0, delta=used * (1 + 2e-9))
+    assert not fits(failing, epsilon=1.0, delta=0.0)
+    assert fits(Cost(Fraction(1, 2), ONE), epsilon=1.0, delta=0.0)
+    assert not fits(Cost(Fraction(1, 2), None), epsilon=1.0, delta=0.0)
