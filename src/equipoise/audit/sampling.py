@@ -1,7 +1,7 @@
 """Sampling audits: a lower bound on epsilon from runs with the product's own noise, that holds but for a tiny chance.
 
-The first move of a game is made N times on each of two neighbouring tables. An event is chosen on half of the runs;
-on the other half its probabilities are bounded by Clopper and Pearson's intervals, and
+A move of a game is made N times on each of two neighbouring tables, after the same moves. An event is chosen on half of
+the runs; on the other half its probabilities are bounded by Clopper and Pearson's intervals, and
 log((p_low - delta) / p'_high) is a lower bound on the epsilon that belongs to delta. Nothing is assumed of the
 mechanism; the intervals fail with probability `FAILURE` in all.
 """

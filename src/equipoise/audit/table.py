@@ -29,7 +29,7 @@ class Audit:
         pure: Whether its budget was a pure one.
         losses: Of each move, by enumeration.
         controls: The same with half the noise.
-        sampled: Of the first move, by sampling; None where that was not asked for.
+        sampled: Of the dearest move, by sampling; None where that was not asked for.
     """
 
     method: str
@@ -75,7 +75,7 @@ class Audit:
 
 
 def audit(algorithm: Algorithm, *, pure: bool = False, num_runs: int = 0) -> Audit:
-    """Audit an algorithm on the toy table: every move of a game by enumeration, the first by `num_runs` runs a table.
+    """Audit an algorithm on the toy table: every move of a game by enumeration, the dearest by runs.
 
     Raises:
         EquipoiseError: it cannot be audited so: it has no pure variant, or too many outcomes to enumerate.
@@ -94,10 +94,13 @@ def audit(algorithm: Algorithm, *, pure: bool = False, num_runs: int = 0) -> Aud
 
 
 def _sampled(subject: Subject, num_runs: int) -> Sampled:
-    _, charge = subject.play(subject.game.rows, 0)
+    """Of the move that is charged most: the first one of some games is free."""
+    charges = [subject.play(subject.game.rows, number)[1] for number in range(len(subject.history[0]))]
+    number = max(range(len(charges)), key=lambda place: charges[place].rho)
+    charge = charges[number]
     return sample(
-        lambda: subject.play(subject.game.rows, 0)[0],
-        lambda: subject.play(subject.neighbour, 0)[0],
+        lambda: subject.play(subject.game.rows, number)[0],
+        lambda: subject.play(subject.neighbour, number)[0],
         charge,
         num_runs=num_runs,
         delta=0.0 if charge.epsilon is not None else DELTA,
