@@ -105,7 +105,7 @@ class Group:
         for mask in others:
             queries, size = mask.shape
             result = np.matmul(mask[:, None, :], result.reshape(queries, size, -1))[:, 0, :]
-        return result.reshape(-1)
+        return np.asarray(result).reshape(-1)
 
     def _sparse_answers(self, marginal: SparseCounts) -> IntArray:
         result = np.zeros(self.num_queries, dtype=np.int64)
