@@ -13,6 +13,9 @@ from equipoise.report.page import render
 
 __all__ = ["build"]
 
+NAMES = {"max": "largest", "mean": "mean"}
+"""The errors that are drawn."""
+
 
 def build(findings: Findings) -> str:
     """The page of the results that are there."""
@@ -27,7 +30,7 @@ def build(findings: Findings) -> str:
         sections=[
             (
                 table,
-                _plot(findings, table, colours),
+                [_plot(findings, table, colours, error) for error in NAMES],
                 [(epsilon, findings.rows(table, epsilon)) for name, epsilon in findings.contests if name == table],
             )
             for table in tables
@@ -35,12 +38,12 @@ def build(findings: Findings) -> str:
     )
 
 
-def _plot(findings: Findings, table: str, colours: dict[str, int]) -> Markup:
+def _plot(findings: Findings, table: str, colours: dict[str, int], error: str) -> Markup:
     found: dict[str, list[Point]] = {}
     for name, epsilon in sorted(findings.contests):
         for row in findings.rows(name, epsilon) if name == table else ():
-            if row.measured:
-                point = Point(epsilon, row.measured["max"], 0.0, row.num_runs, row.measured["cpu"])
+            if row.measured.get(error, 0.0) > 0:  # logarithmic axes
+                point = Point(epsilon, row.measured[error], 0.0, row.num_runs, row.measured["cpu"])
                 found.setdefault(row.peer, []).append(point)
     lines = [(name, colours[name], False, points) for name, points in found.items()]
-    return draw(lines, error="largest", title=f"{table}: largest error against epsilon")
+    return draw(lines, error=NAMES[error], title=f"{table}: {NAMES[error]} error against epsilon")

@@ -45,13 +45,17 @@ def test_only_the_places_that_ours_should_have_are_exceptions():
     best = [result(OURS, 0.1, 0.02), result("first", 0.2, 0.01), result("second", 0.3, 0.03), failed("broken", "no")]
     good = Findings(PEERS, best)
     assert good.shortfalls == []  # lowest in max, second-lowest in mean
-    assert good.verdict.endswith("in all 1 comparisons.")
+    assert good.verdict == (
+        "Ours has the lowest max error in 1 of 1 comparisons and the lowest or second-lowest mean error in 1 of 1"
+        " comparisons."
+    )
     worse = Findings(PEERS, [*best, result(OURS, 0.4, 0.03, table="u"), result("first", 0.2, 0.02, table="u")])
     [exception] = worse.shortfalls
     assert (exception.table, exception.error, exception.place) == ("u", "max", 2)
     assert exception.better == (("first", pytest.approx(2.0)),)
     assert "first (ours is 2.00 times as large)" in exception.words
-    assert worse.verdict.endswith("in 2 comparisons, with 1 exceptions.")
+    assert "lowest max error in 1 of 2 comparisons" in worse.verdict
+    assert "second-lowest mean error in 2 of 2 comparisons" in worse.verdict
     worst = Findings(PEERS, [*best[1:], result(OURS, 0.1, 0.04)])
     [exception] = worst.shortfalls
     assert (exception.error, exception.place) == ("mean", 3)
@@ -61,7 +65,7 @@ def test_only_the_places_that_ours_should_have_are_exceptions():
 def test_where_ours_failed_nothing_is_claimed():
     found = Findings(PEERS, [failed(OURS, "no"), result("first", 0.1, 0.1)])
     assert found.shortfalls == []
-    assert "in all 0 comparisons" in found.verdict
+    assert "lowest max error in 0 of 0 comparisons" in found.verdict
     assert found.rows("t", 1.0)[1].ratios == {}
 
 
@@ -75,10 +79,17 @@ def test_page_and_text_show_everybody_and_fetch_nothing():
     found = Findings(PEERS, results)
     page, text = build(found), found.markdown
     assert "ended with code 3: &lt;script&gt;" in page
-    assert page.count("<polyline") == 2
+    assert page.count("<polyline") == 4  # largest and mean errors of two
     assert "charge of first" in page
     assert "after first (ours is 2.00 times as large)" in re.sub(r"\s+", " ", page)
     assert not re.search(r"(src|href)=.https?:", page)
     assert "| first | 0.05 | 0.02 | 0.04 | 0.06 | 0.50 | 2.00 | 2 | 4 | 1.00 |" in text
     assert "| broken | ended with code 3: <script> |" in text
     assert text.index("epsilon 1\n") < text.index("epsilon 0.1\n")
+
+
+def test_no_error_at_all_has_no_ratio_and_no_place_on_a_logarithmic_axis():
+    found = Findings(PEERS, [result(OURS, 0.0, 0.0), result("first", 0.1, 0.1)])
+    assert set(found.rows("t", 1.0)[1].ratios) == {"cpu", "GiB"}
+    assert found.shortfalls == []
+    assert build(found).count("<polyline") == 2
