@@ -2,10 +2,10 @@
 
     python -m equipoise.bench.growth --out bench-out [--quick] [--only mixture]
 
-Tables are made up. One size is changed at a time, the others stay as in `BASE`. Every measurement is a process of its
-own, one after the other; it makes a small release first, so that imports are not counted, then the release twice:
-memory is what the first took beyond that, seconds are the second's, with everything compiled. Processor seconds are
-what is fitted: other work on the machine disturbs them little.
+Tables are made up. One size is changed at a time, the others stay as in `BASE`. Every algorithm has a process of its
+own, one after the other. It makes a small release first, so that imports are not counted, then one of each size, twice
+where JAX compiles for every shape: memory is the first one's, beyond what was held before, seconds are the last one's.
+Processor seconds are what is fitted: other work on the machine disturbs them little.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import pyarrow as pa
 from equipoise.algorithms import ALGORITHMS
 from equipoise.algorithms.algorithm import uses_public
 from equipoise.bench.exponents import Exponent, fit
-from equipoise.bench.memory import peak_bytes, reset_peak, resident_bytes
+from equipoise.bench.memory import give_back, peak_bytes, reset_peak, resident_bytes
 from equipoise.bench.plot import NUM_COLOURS
 from equipoise.bench.runs import Run
 from equipoise.bench.series import Series, averages
@@ -52,17 +52,20 @@ class Size:
     marginals: int = 20
     rounds: int = 6
 
+    def __str__(self) -> str:
+        return " ".join(f"{name}={value}" for name, value in asdict(self).items())
+
 
 BASE = Size()
 SMALL = Size(rows=200, attributes=4, values=2, marginals=4, rounds=2)
 """Of the release that only imports."""
 
-AXES: dict[str, dict[str, tuple[int, ...]]] = {
-    "rows": {"quick": (10_000, 250_000), "whole": (100_000, 1_000_000)},
-    "attributes": {"quick": (6, 12), "whole": (7, 10)},
-    "values": {"quick": (2, 6), "whole": (4, 5)},
-    "marginals": {"quick": (10, 56), "whole": (30, 40)},
-    "rounds": {"quick": (3, 18), "whole": (9, 12)},
+AXES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "rows": ((10_000, 250_000), (100_000, 1_000_000)),
+    "attributes": ((6, 12), (7, 10)),
+    "values": ((2, 6), (4, 5)),
+    "marginals": ((10, 56), (30, 40)),
+    "rounds": ((3, 18), (9, 12)),
 }
 """What is changed, and to what besides the base; quick runs have two values more than the base, whole ones four."""
 
@@ -72,17 +75,23 @@ METHODS = tuple(algorithm for algorithm in ALGORITHMS if algorithm.name != "auto
 
 @dataclass(frozen=True)
 class Case:
-    """An algorithm at one size."""
+    """An algorithm at all sizes of the quick part, or of the rest."""
 
     table: ClassVar[str] = "made up"
     method: str
-    size: Size
     quick: bool = True
 
     @property
     def label(self) -> str:
         """The row's name."""
-        return " ".join([self.method, *(f"{name}={value}" for name, value in asdict(self.size).items())])
+        return self.method if self.quick else f"{self.method}, more sizes"
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        """What is measured, each once."""
+        return tuple(
+            dict.fromkeys(size for axis in AXES for size, quick in _line(self.method, axis) if quick == self.quick)
+        )
 
 
 def has_rounds(method: str) -> bool:
@@ -90,18 +99,21 @@ def has_rounds(method: str) -> bool:
     return any("num_rounds" in algorithm.__dataclass_fields__ for algorithm in METHODS if algorithm.name == method)
 
 
-def line(method: str, axis: str) -> list[Case]:
-    """An algorithm along an axis, the base among the others."""
+def line(method: str, axis: str) -> list[Size]:
+    """An algorithm's sizes along an axis, ascending, the base among them."""
+    return [size for size, _ in _line(method, axis)]
+
+
+def _line(method: str, axis: str) -> list[tuple[Size, bool]]:
     if axis == "rounds" and not has_rounds(method):
         return []
-    cases = [Case(method, replace(BASE, **{axis: value})) for value in AXES[axis]["quick"]]
-    cases += [Case(method, replace(BASE, **{axis: value}), quick=False) for value in AXES[axis]["whole"]]
-    return sorted([Case(method, BASE), *cases], key=lambda case: int(getattr(case.size, axis)))
+    quick, whole = AXES[axis]
+    sizes = [(BASE, True)] + [(replace(BASE, **{axis: value}), True) for value in quick]
+    sizes += [(replace(BASE, **{axis: value}), False) for value in whole]
+    return sorted(sizes, key=lambda each: int(getattr(each[0], axis)))
 
 
-CASES = tuple(
-    dict.fromkeys(case for algorithm in METHODS for axis in AXES for case in line(algorithm.name, axis)).keys()
-)
+CASES = tuple(Case(algorithm.name, quick) for quick in (True, False) for algorithm in METHODS)
 
 
 def made_up(size: Size, seed: int) -> pa.Table:
@@ -114,38 +126,47 @@ def made_up(size: Size, seed: int) -> pa.Table:
     return pa.table({f"c{k}": column.astype(np.uint8) for k, column in enumerate(columns)})
 
 
-def _release(case: Case, table: Table, public: Table | None) -> None:
-    options = {"num_rounds": case.size.rounds} if has_rounds(case.method) else {}
-    workload = f"random {case.size.marginals} {ORDER}-way seed {SEED}"
+def _release(method: str, size: Size, table: Table, public: Table | None) -> None:
+    options = {"num_rounds": size.rounds} if has_rounds(method) else {}
+    workload = f"random {size.marginals} {ORDER}-way seed {SEED}"
     request = Request(
-        table, epsilon=EPSILON, workload=workload, method=case.method, options=options, public=public, seed=SEED
+        table, epsilon=EPSILON, workload=workload, method=method, options=options, public=public, seed=SEED
     )
     release(request).codes()
 
 
-def _tables(case: Case) -> tuple[Table, Table | None]:
+def _tables(method: str, size: Size) -> tuple[Table, Table | None]:
     """A table, and a quarter as many public rows for the algorithms that take any."""
-    schema = Schema("growth", tuple(Codes(name=f"c{k}", size=case.size.values) for k in range(case.size.attributes)))
-    table = read(made_up(case.size, SEED), schema=schema)
-    algorithm = next(each for each in METHODS if each.name == case.method)
+    schema = Schema("growth", tuple(Codes(name=f"c{k}", size=size.values) for k in range(size.attributes)))
+    table = read(made_up(size, SEED), schema=schema)
+    algorithm = next(each for each in METHODS if each.name == method)
     if not uses_public(algorithm):
         return table, None
-    return table, read_public(made_up(replace(case.size, rows=case.size.rows // 4), SEED + 1), schema)
+    return table, read_public(made_up(replace(size, rows=size.rows // 4), SEED + 1), schema)
 
 
 def measure(case: Case, seed: int, out: Path, data: Path) -> Run:
-    """One measurement; nothing is read or written."""
-    small = replace(case, size=SMALL)
-    _release(small, *_tables(small))
-    tables = _tables(case)
-    before = resident_bytes()
-    reset_peak()
-    _release(case, *tables)
-    peak = peak_bytes() - before
+    """One run: a release of each size. Nothing is read or written."""
+    _release(case.method, SMALL, *_tables(case.method, SMALL))
+    compiles_for_every_shape = "jax" in sys.modules
+    run: Run = {"label": case.label}
+    for size in case.sizes:
+        tables = _tables(case.method, size)
+        give_back()
+        before = resident_bytes()
+        reset_peak()
+        wall, cpu = _seconds(case.method, size, tables)
+        peak = peak_bytes() - before
+        if compiles_for_every_shape:
+            wall, cpu = _seconds(case.method, size, tables)
+        run |= {f"wall, {size}": wall, f"cpu, {size}": cpu, f"MiB, {size}": peak / 2**20}
+    return run
+
+
+def _seconds(method: str, size: Size, tables: tuple[Table, Table | None]) -> tuple[float, float]:
     wall, cpu = time.perf_counter(), time.process_time()
-    _release(case, *tables)
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    return {"label": case.label, "wall": wall, "cpu": cpu, "MiB": peak / 2**20}
+    _release(method, size, *tables)
+    return time.perf_counter() - wall, time.process_time() - cpu
 
 
 @dataclass(frozen=True)
@@ -156,12 +177,18 @@ class Findings:
 
     def points(self, method: str, axis: str, cost: str) -> tuple[tuple[float, float], ...]:
         """(size, cost) of an algorithm along an axis, where it was measured."""
-        found = ((across(case, axis), self._means.get(case.label, {})) for case in line(method, axis))
-        return tuple((size, means[cost]) for size, means in found if cost in means)
+        means = self.means.get(method, {})
+        found = ((across(size, axis), means.get(f"{cost}, {size}")) for size in line(method, axis))
+        return tuple((place, value) for place, value in found if value is not None)
 
     @cached_property
-    def _means(self) -> dict[str, dict[str, float]]:
-        return {case.label: averages(self.runs, case.label) for case in CASES}
+    def means(self) -> dict[str, dict[str, float]]:
+        """By algorithm what was measured, over all runs and both parts."""
+        parts = {
+            method.name: [averages(self.runs, case.label) for case in CASES if case.method == method.name]
+            for method in METHODS
+        }
+        return {method: quick | more for method, (quick, more) in parts.items()}
 
     def exponents(self, cost: str) -> dict[str, dict[str, Exponent]]:
         """By algorithm and axis, where there are two sizes or more."""
@@ -181,16 +208,17 @@ class Findings:
             lines += [f"{title} ~ size ** exponent", "", "| | at the base | " + " | ".join(ranges.values()) + " |"]
             lines += ["|---" + "|---:" * (len(ranges) + 1) + "|"]
             for method, exponents in self.exponents(cost).items():
-                at_base = self._means[Case(method, BASE).label].get(cost)
+                at_base = self.means[method].get(f"{cost}, {BASE}")
                 cells = [str(exponents.get(axis, "")) for axis in ranges]
                 lines.append(f"| {method} | {'' if at_base is None else f'{at_base:.2g}'} | {' | '.join(cells)} |")
             lines.append("")
-        lines += ["| measured | runs | wall s | CPU s | MiB |", "|---" + "|---:" * 4 + "|"]
-        for label, means in self._means.items():
-            if "cpu" in means:
-                used = f"{means['wall']:.3g} | {means['cpu']:.3g} | {means['MiB']:.3g}"
-                lines.append(f"| {label} | {means['runs']:.0f} | {used} |")
-        lines += [f"| {run['label']} | failed | {run['failed']} | | |" for run in self.runs if "failed" in run]
+        lines += ["| measured | wall s | CPU s | MiB |", "|---" + "|---:" * 3 + "|"]
+        for method, means in self.means.items():
+            for size in dict.fromkeys(size for axis in AXES for size in line(method, axis)):
+                if f"cpu, {size}" in means:
+                    used = " | ".join(f"{means[f'{cost}, {size}']:.3g}" for cost in ("wall", "cpu", "MiB"))
+                    lines.append(f"| {method} {size} | {used} |")
+        lines += [f"| {run['label']} | failed: {run['failed']} | | |" for run in self.runs if "failed" in run]
         return "\n".join(lines) + "\n"
 
     def _ranges(self) -> dict[str, str]:
@@ -231,10 +259,10 @@ NAMES = {name: name for name in AXES} | {"marginals": "queries", "values": "valu
 TITLES = {"cpu": "processor seconds", "MiB": "memory"}
 
 
-def across(case: Case, axis: str) -> float:
-    """A case's place on an axis; marginals are counted by their cells, the queries."""
-    value = float(getattr(case.size, axis))
-    return value * case.size.values**ORDER if axis == "marginals" else value
+def across(size: Size, axis: str) -> float:
+    """A size's place on an axis; marginals are counted by their cells, the queries."""
+    value = float(getattr(size, axis))
+    return value * size.values**ORDER if axis == "marginals" else value
 
 
 SERIES = Series("growth", __doc__, CASES, measure, Findings, own_tables=(Case.table,))

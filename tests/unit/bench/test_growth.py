@@ -9,30 +9,33 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from equipoise.bench import growth
 from equipoise.bench.exponents import fit
 from equipoise.bench.growth import AXES, BASE, CASES, METHODS, SMALL, Case, Findings, across, line, made_up, measure
-from equipoise.bench.memory import peak_bytes, reset_peak, resident_bytes
+from equipoise.bench.memory import give_back, peak_bytes, reset_peak, resident_bytes
 
 
 def test_every_algorithm_is_measured_along_every_axis_that_it_has():
     for algorithm in METHODS:
+        quick, more = (set(Case(algorithm.name, part).sizes) for part in (True, False))
+        assert not quick & more
         for axis in AXES:
-            cases = line(algorithm.name, axis)
+            sizes = line(algorithm.name, axis)
             if axis == "rounds" and not hasattr(algorithm(), "num_rounds"):
-                assert cases == []
+                assert sizes == []
                 continue
-            assert [case.quick for case in cases].count(True) >= 3
-            assert Case(algorithm.name, BASE) in cases
-            sizes = [across(case, axis) for case in cases]
-            assert sizes == sorted(set(sizes))
-            assert set(cases) <= set(CASES)
-            assert all(replace(case.size, **{axis: getattr(BASE, axis)}) == BASE for case in cases)
-    assert len({case.label for case in CASES}) == len(CASES)
+            assert BASE in sizes
+            assert len(quick & set(sizes)) >= 3
+            assert set(sizes) <= quick | more
+            places = [across(size, axis) for size in sizes]
+            assert places == sorted(set(places))
+            assert all(replace(size, **{axis: getattr(BASE, axis)}) == BASE for size in sizes)
+    assert len({case.label for case in CASES}) == len(CASES) == 2 * len(METHODS)
 
 
 def test_there_are_as_many_marginals_as_are_asked_for():
-    for case in (*CASES, Case("mixture", SMALL)):
-        assert case.size.marginals <= math.comb(case.size.attributes, 3)
+    for size in (*(size for case in CASES for size in case.sizes), SMALL):
+        assert size.marginals <= math.comb(size.attributes, 3)
 
 
 def test_an_exponent_is_found_and_says_how_far_off_it_is():
@@ -49,10 +52,14 @@ def test_an_exponent_is_found_and_says_how_far_off_it_is():
 
 def test_findings_have_exponents_tables_and_plots():
     runs = []
-    for case in (*line("mixture", "rows"), *line("pep", "rounds")):
-        cpu = case.size.rows * 1e-5 if case.method == "mixture" else case.size.rounds**2
-        runs.append({"label": case.label, "wall": 2 * cpu, "cpu": cpu, "MiB": 7.0})
-    found = Findings([*runs, {"label": Case("mwem", BASE).label, "failed": "it broke"}])
+    for case in (Case("mixture"), Case("mixture", quick=False), Case("pep")):
+        run = {"label": case.label}
+        for size in case.sizes:
+            if size in (line("mixture", "rows") if case.method == "mixture" else line("pep", "rounds")):
+                cpu = size.rows * 1e-5 if case.method == "mixture" else size.rounds**2
+                run |= {f"wall, {size}": 2 * cpu, f"cpu, {size}": cpu, f"MiB, {size}": 7.0}
+        runs.append(run)
+    found = Findings([*runs, {"label": "mwem", "failed": "it broke"}])
     assert set(found.exponents("cpu")) == {"mixture", "pep"}
     assert found.exponents("cpu")["mixture"]["rows"].value == pytest.approx(1)
     assert found.exponents("cpu")["pep"]["rounds"].value == pytest.approx(2)
@@ -85,15 +92,21 @@ def test_peak_memory_is_seen_and_begins_anew():
 def reset_peak_works():
     block = np.ones(2**24)
     del block
+    give_back()
     reset_peak()
     return peak_bytes() - resident_bytes() < 2**26
 
 
-def test_a_measurement_is_made(tmp_path):
-    found = measure(Case("mwem", replace(SMALL, rows=400)), 0, tmp_path, tmp_path)
-    assert found["label"] == "mwem rows=400 attributes=4 values=2 marginals=4 rounds=2"
-    assert found["cpu"] > 0
-    assert found["MiB"] >= 0
+def test_a_measurement_is_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(growth, "BASE", SMALL)
+    monkeypatch.setattr(growth, "AXES", {"rows": ((400,), ())})
+    found = measure(Case("mwem"), 0, tmp_path, tmp_path)
+    larger = replace(SMALL, rows=400)
+    assert str(larger) == "rows=400 attributes=4 values=2 marginals=4 rounds=2"
+    costs = [f"{cost}, {size}" for size in (SMALL, larger) for cost in ("wall", "cpu", "MiB")]
+    assert set(found) == {"label", *costs}
+    assert all(found[f"cpu, {size}"] > 0 for size in (SMALL, larger))
+    assert all(found[cost] >= 0 for cost in costs)
     assert not list(tmp_path.iterdir())
 
 
