@@ -20,8 +20,8 @@ Differences from the paper:
   2. `mode="practice"` (default) plays several records a round, with equal weights: best for the draws and some noise
      on the values (`noise_scale`), which answers in finer steps than one record. The noise is smaller on values that
      the draws so far asked for more often, so columns of which they say nothing now follow what they said before.
-  3. It responds to the draws of the newest `memory` rounds. The weights change little from round to round, so earlier
-     draws still speak for them, and hearing them again is free. 2 and 3 are post-processing.
+  3. It responds to the draws of the newest `memory` rounds, earlier ones weighted by how their queries' weights changed
+     since, as far as what was played tells (`data_players.remembered`), which is free. 2 and 3 are post-processing.
   4. It leaves the records of the first rounds out (`burn_in`, a share of them): the first answers a uniform draw, and
      until the weights have found their level all records err to the same side, which the average would keep.
   5. Rounds and rate are worked out from the budget; any two of num_rounds, num_draws and rate fix the third.
@@ -34,17 +34,19 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from equipoise.algorithms import draw_budget
-from equipoise.algorithms.algorithm import Forecast, Plan, Players, Setting, price, require_fit, resolved
+from equipoise.algorithms.algorithm import Plan, Players, Setting, price, require_fit, resolved
 from equipoise.algorithms.draw_budget import Drawing
 from equipoise.algorithms.records import (
     OracleName,
     default_burn_in,
+    default_memory,
     default_noise,
     default_records,
     forecast,
     game_bytes,
     make_oracle,
     require_records,
+    weighs_draws,
 )
 from equipoise.data_players.best_records import BestRecords, Noise
 from equipoise.errors import SettingError
@@ -69,7 +71,7 @@ class DualQuery:
     num_draws: int | None = None
     rate: Fraction | None = None
     num_records: int | None = None
-    memory: int = 4
+    memory: int | None = None
     burn_in: float | None = None
     noise_scale: float | None = None
     oracle: OracleName = "branch_and_bound"
@@ -91,13 +93,14 @@ class DualQuery:
                 num_records=num_records,
                 noise_scale=noise_scale,
                 burn_in=self._burn_in(setting),
+                memory=self._memory(drawing),
                 **_knobs(drawing),
             ),
             num_rounds=drawing.num_rounds,
             events=tuple((price(event, setting.rows_per_unit), 1) for event in hedge.events(drawing.num_rounds)),
             pure=setting.epsilon is not None,
             memory_bytes=memory,
-            forecast=_forecast(setting, drawing),
+            forecast=forecast(setting, float(drawing.rate) * drawing.num_rounds, drawing.bound),
             asked=setting.workload,
         )
 
@@ -111,7 +114,8 @@ class DualQuery:
             num_records=num_records,
             noise=Noise("exponential", noise_scale) if noise_scale else None,
             learns=not theory,
-            memory=1 if theory else self.memory,
+            memory=self._memory(drawing),
+            rate=float(drawing.rate) if not theory and weighs_draws(drawing.num_draws) else None,
             # Besides the records that are played before the first draw: those of round 1 at least.
             skipped=1 if theory else 1 + max(1, round(self._burn_in(setting) * drawing.num_rounds)),
         )
@@ -129,6 +133,9 @@ class DualQuery:
             return 0.0
         return default_burn_in(setting) if self.burn_in is None else self.burn_in
 
+    def _memory(self, drawing: Drawing) -> int:
+        return 1 if self.mode == "theory" else self.memory or default_memory(drawing.num_draws)
+
     def _drawing(self, setting: Setting) -> Drawing:
         if self.mode == "theory":
             return draw_budget.theory(setting)
@@ -137,7 +144,3 @@ class DualQuery:
 
 def _knobs(drawing: Drawing) -> dict[str, int | Fraction]:
     return {"num_rounds": drawing.num_rounds, "num_draws": drawing.num_draws, "rate": drawing.rate}
-
-
-def _forecast(setting: Setting, drawing: Drawing) -> Forecast:
-    return forecast(setting, float(drawing.rate) * drawing.num_rounds, drawing.bound)

@@ -20,6 +20,7 @@ import numpy as np
 
 from equipoise.core import Codes, Conclusion, Distribution, FloatArray, IntArray, Move
 from equipoise.data.distributions import WeightedRows
+from equipoise.data_players.remembered import Remembered, recall, remember, update
 from equipoise.errors import QueryError
 from equipoise.oracles.cells import instance_of
 from equipoise.oracles.instance import Instance, OneHot
@@ -63,6 +64,7 @@ class Records(NamedTuple):
         rounds: The records of each round, of shape (num_columns, num_records); the first was played before any move.
         opening: The query that was drawn before any move, of FEM; no ids for others.
         asked: How often each value occurred in a query that was to hold; kept by a player that learns its noise.
+        heard: The draws of the newest rounds; kept by a player that weighs them.
         notes: What did not go as asked, and in how many rounds.
         num_unproved: Records that the oracle did not prove to be best.
     """
@@ -70,6 +72,7 @@ class Records(NamedTuple):
     rounds: tuple[Codes, ...]
     opening: tuple[IntArray, IntArray]
     asked: FloatArray | None
+    heard: tuple[Remembered, ...]
     notes: Counter[str]
     num_unproved: int
 
@@ -86,6 +89,7 @@ class BestRecords:
         learns: Whether the noise on a value is smaller the oftener it was asked for. Exponential noise then fills a
             column of which no query speaks with each value by its popularity, instead of by equal chances.
         memory: How many of the newest moves to respond to, together; None for all.
+        rate: The learning rate of the query player, by which draws of earlier rounds are weighted; None: all alike.
         skipped: Rounds left out of the conclusion: those before the query player had learnt anything.
         opens: Whether a random query is drawn before the first round, and its records count (FEM).
     """
@@ -96,6 +100,7 @@ class BestRecords:
     noise: Noise | None = None
     learns: bool = False
     memory: int | None = 1
+    rate: float | None = None
     skipped: int = 1
     opens: bool = False
 
@@ -105,16 +110,25 @@ class BestRecords:
         if self.opens:
             drawn = rng.integers(self.workload.num_queries, size=1), rng.choice(np.array([-1, 1]), size=1)
         asked = np.zeros(self._layout.num_values) if self.learns and self.noise is not None else None
-        return self._respond(rng, Records((), drawn, asked, Counter(), 0), *drawn)
+        return self._respond(rng, Records((), drawn, asked, (), Counter(), 0), *drawn)
 
     def step(self, rng: np.random.Generator, state: Records, moves: Sequence[Move]) -> Records:
         """Respond to the newest moves."""
+        if state.asked is not None:
+            state = state._replace(asked=state.asked + self._asked(moves[-1]))
+        if self.rate is not None:
+            return self._recall(rng, state, moves)
         heard = moves if self.memory is None else moves[-self.memory :]
         ids = np.concatenate([state.opening[0], *(move.ids for move in heard)])
         signs = np.concatenate([state.opening[1], *(move.signs for move in heard)])
-        if state.asked is not None:
-            state = state._replace(asked=state.asked + self._asked(moves[-1]))
         return self._respond(rng, state, ids, signs)
+
+    def _recall(self, rng: np.random.Generator, state: Records, moves: Sequence[Move]) -> Records:
+        """Respond to the newest draws and, by what they are worth now, to earlier ones."""
+        newest = remember(self.workload, moves[-1], state.rounds[1:] or state.rounds)
+        heard = (*state.heard, newest)[-self.memory :] if self.memory is not None else (*state.heard, newest)
+        after = self._respond(rng, state, *recall(heard, num_rounds=len(moves)))
+        return after._replace(heard=update(self.workload, heard, after.rounds[-1], self._rates))
 
     def play(self, state: Records) -> Distribution:
         """The records of the last round, with equal weights."""
@@ -133,6 +147,12 @@ class BestRecords:
         return Conclusion(self._rows(kept), tuple(notes))
 
     @cached_property
+    def _rates(self) -> FloatArray:
+        """The learning rate of each query: a weight below the largest slows it down."""
+        weights = self.workload.weights()
+        return np.asarray((self.rate or 0.0) * weights / weights.max(initial=1), dtype=np.float64)
+
+    @cached_property
     def _layout(self) -> OneHot:
         return OneHot.of(self.workload.domain.sizes)
 
@@ -141,8 +161,15 @@ class BestRecords:
         weights = np.full(codes.shape[1], 1 / codes.shape[1])
         return WeightedRows(codes, weights, tuple(self.workload.domain.sizes))
 
-    def _respond(self, rng: np.random.Generator, state: Records, ids: IntArray, signs: IntArray) -> Records:
-        instance = self._instance(ids, signs, self._tilts(rng, state.asked))
+    def _respond(
+        self,
+        rng: np.random.Generator,
+        state: Records,
+        ids: IntArray,
+        signs: IntArray,
+        weights: FloatArray | None = None,
+    ) -> Records:
+        instance = self._instance(ids, signs, self._tilts(rng, state.asked), weights)
         found = self.oracle.solve(instance, rng)
         return state._replace(
             rounds=(*state.rounds, found.codes),
@@ -180,13 +207,15 @@ class BestRecords:
         # Less than half a query in all, so that only ties are decided by it.
         return rng.random(shape) / (2 * self._layout.num_columns)
 
-    def _instance(self, ids: IntArray, signs: IntArray, tilts: FloatArray | None) -> Instance:
-        negated, ones = signs < 0, np.ones((1, len(ids)))
+    def _instance(
+        self, ids: IntArray, signs: IntArray, tilts: FloatArray | None, weights: FloatArray | None = None
+    ) -> Instance:
+        negated, factors = signs < 0, np.ones(len(ids)) if weights is None else weights
         try:
             columns, codes = self.workload.literals(ids)
         except QueryError:  # ranges and the like: split into cells
             queries = [self.workload.query(int(i)) for i in ids]
-            instance = instance_of(self._layout, queries, ones, negated, tilts)
+            instance = instance_of(self._layout, queries, factors[np.newaxis], negated, tilts)
         else:
-            instance = Instance.of(self._layout, columns, codes, ones, negated, tilts)
+            instance = Instance.of(self._layout, columns, codes, factors[np.newaxis], negated, tilts)
         return replace(instance, num_copies=self.num_records)
