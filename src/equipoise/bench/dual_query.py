@@ -23,7 +23,7 @@ import numpy as np
 from equipoise import evaluation, pipeline
 from equipoise.bench.runs import Run
 from equipoise.bench.series import Series, averages
-from equipoise.bench.series_page import Line, Plot, build
+from equipoise.bench.series_page import Line, Plot, build, pictures
 from equipoise.bench.wide_tables import BiasedBits, write_ratings
 from equipoise.core import Progress, silent
 from equipoise.data.items import Items
@@ -179,7 +179,7 @@ class Findings:
         return [(claim, f"{len(ends)} sizes, largest / smallest {ratio:.3g}", "yes" if ratio <= FLAT else "NO")]
 
     @property
-    def html(self) -> str:
+    def plots(self) -> list[Plot]:
         """The paper's figures."""
         plots = [
             self._plot(f"Figure 2, {table}: 500,000 marginals", "epsilon", [(c, c.epsilon) for c in cases])
@@ -187,14 +187,19 @@ class Findings:
         ]
         sizes = [(case, float(case.num_queries)) for case in FIGURE_3]
         widths = [(case, float(case.num_attributes or 0)) for case in FIGURE_4]
-        plots += [
+        return [
+            *plots,
             self._plot("Figure 3: KDD99, epsilon 1", "queries", sizes),
             self._plot("Figure 3: KDD99, time", "queries", sizes, times=True),
             self._plot("Figure 4: random biases, 100,000 queries, epsilon 1", "attributes", widths),
             self._plot("Figure 4: time", "attributes", widths, times=True),
         ]
+
+    @property
+    def html(self) -> str:
+        """The figures and the table."""
         about = "DualQuery's own defaults; delta 0.001, one record replaced. Figures of gaboardi2014dual."
-        return build("DualQuery on wide tables", about, plots, self.markdown)
+        return build("DualQuery on wide tables", about, self.plots, self.markdown)
 
     def _plot(self, title: str, across: str, places: Sequence[tuple[Case, float]], *, times: bool = False) -> Plot:
         names = {"wall": "whole run", "cpu": "CPU"} if times else {"max": "max error", "mean": "mean error"}
@@ -216,7 +221,15 @@ def _reached(case: Case, found: dict[str, float]) -> str:
     return "yes" if found["runs"] and all(found[name] <= limit for name, limit in case.limits) else "NO"
 
 
-SERIES = Series("dual_query", __doc__, CASES, measure, Findings, own_tables=("biased", "ratings"))
+SERIES = Series(
+    "dual_query",
+    __doc__,
+    CASES,
+    measure,
+    Findings,
+    own_tables=("biased", "ratings"),
+    pictures=lambda runs: pictures(Findings(runs).plots),
+)
 
 if __name__ == "__main__":
     sys.exit(SERIES.main())

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from equipoise.bench.summary import Point
 from equipoise.report.svg import Axis, picture, tag
 
-__all__ = ["NUM_COLOURS", "STYLE", "draw", "mark", "short"]
+__all__ = ["NUM_COLOURS", "STYLE", "alone", "draw", "mark", "short"]
 
 WIDTH, HEIGHT = 460.0, 320.0
 LEFT, RIGHT, TOP, FOOT = 62.0, 14.0, 10.0, 44.0
@@ -30,6 +30,14 @@ def _rules(colours: Sequence[str]) -> str:
 STYLE = f"""{_rules(LIGHT)} svg .dashed {{ stroke-dasharray: 5 3; }} svg .bar {{ stroke-width: 1; }}
 @media (prefers-color-scheme: dark) {{ {_rules(DARK)} }} @media print {{ {_rules(LIGHT)} }}"""
 """Colours of the lines, for a page's style sheet."""
+
+
+ALONE = """text { font: 11px sans-serif; fill: #777; } .end { text-anchor: end; } .middle { text-anchor: middle; }
+.grid, .axis { stroke: #999; stroke-width: 0.5; stroke-opacity: 0.6; }"""
+"""What a page's own style sheet says, for a picture outside a page."""
+
+LEGEND = 18.0
+"""Height of a line of the legend."""
 
 
 def mark(number: int, *, dashed: bool) -> Markup:
@@ -68,6 +76,17 @@ def draw(
         f"{name}: " + ", ".join(f"{p.mean:.3g} at {across_is} {p.epsilon:g}" for p in ps) for name, _, _, ps in lines
     ]
     return picture(WIDTH, HEIGHT, title, "; ".join(words) + ".", parts)
+
+
+def alone(drawn: Markup, legend: Sequence[tuple[str, int, bool]] = ()) -> str:
+    """A plot as a file of its own, with (name, number of its colour, whether dashed) of its lines below it."""
+    height = HEIGHT + LEGEND * len(legend)
+    parts = [tag("style", Markup(f"{ALONE} {STYLE}")), drawn]
+    for row, (name, number, dashed) in enumerate(legend):
+        sign = tag("g", mark(number, dashed=dashed), transform=f"translate({LEFT:g} {HEIGHT + LEGEND * row:g})")
+        parts += [sign, tag("text", name, x=LEFT + 34, y=HEIGHT + LEGEND * row + 10)]
+    size = {"viewBox": f"0 0 {WIDTH:g} {height:g}", "width": WIDTH, "height": height}
+    return str(tag("svg", *parts, xmlns="http://www.w3.org/2000/svg", **size))
 
 
 def short(value: float) -> str:

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from equipoise.bench.contestants import NAMES
 from equipoise.bench.counting import make_codes
-from equipoise.bench.plot import STYLE, draw
+from equipoise.bench.plot import alone, draw
 from equipoise.bench.summary import Point
 
 __all__ = ["fit", "main", "make_files"]
@@ -44,11 +44,6 @@ SPARK_SHARE = 0.5
 ROWS = (10**5, 10**6, BASE_ROWS, 10**7)
 MARGINALS = (36, 72, 143, 286)
 COLUMNS = (5, 7, 9, 11, 13)
-
-
-ALONE = """text { font: 11px sans-serif; fill: #777; } .end { text-anchor: end; } .middle { text-anchor: middle; }
-.grid, .axis { stroke: #999; stroke-width: 0.5; stroke-opacity: 0.6; }"""
-"""What a page's style sheet says of plots, for one that stands alone."""
 
 
 def make_files(folder: Path, num_rows: int) -> Path:
@@ -155,7 +150,7 @@ def _text(found: dict[str, list[dict[str, Any]]], failures: list[str]) -> str:
 def _plot(found: dict[str, list[dict[str, Any]]]) -> str:
     points = [Point(run["rows"], run["cpu"], 0.0, 1, run["cpu"]) for run in found["rows"]]
     drawn = draw([("286 marginals", 0, False, points)], error="seconds", title="A scan's CPU time", across_is="rows")
-    return str(drawn).replace(">", f' xmlns="http://www.w3.org/2000/svg"><style>{ALONE} {STYLE}</style>', 1)
+    return alone(drawn)
 
 
 def main(arguments: list[str] | None = None) -> int:

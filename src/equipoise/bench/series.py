@@ -73,6 +73,7 @@ class Series(Generic[AnyCase]):
         cases: What is measured.
         measure: One run: case, seed, output folder, folder of the yardstick tables.
         report: The table and the plots.
+        pictures: The plots as files, by name, for other documents; written to a folder NAME-figures.
         own_tables: Tables that the benchmark makes up; the others are skipped where the yardstick folder is absent.
     """
 
@@ -82,6 +83,7 @@ class Series(Generic[AnyCase]):
     measure: Callable[[AnyCase, int, Path, Path], Run]
     report: Callable[[Sequence[Run]], Report]
     own_tables: tuple[str, ...] = ()
+    pictures: Callable[[Sequence[Run]], dict[str, str]] | None = None
 
     def main(self, arguments: list[str] | None = None) -> int:
         """Measure what is missing, write the files; exit code 1 when something that was measured is not reached."""
@@ -106,6 +108,7 @@ class Series(Generic[AnyCase]):
         made = self.report(read_runs(kept))
         (chosen.out / f"{self.name}.md").write_text(made.markdown)
         (chosen.out / f"{self.name}.html").write_text(made.html)
+        self._draw(read_runs(kept), chosen.out / f"{self.name}-figures")
         sys.stdout.write(made.markdown)
         return 0 if made.met else 1
 
@@ -119,6 +122,11 @@ class Series(Generic[AnyCase]):
         parser.add_argument("--one", default="", help="one run of the row with this label, printed as JSON")
         parser.add_argument("--seed", type=int, default=0)
         return parser
+
+    def _draw(self, runs: Sequence[Run], folder: Path) -> None:
+        for name, picture in (self.pictures(runs) if self.pictures is not None else {}).items():
+            folder.mkdir(exist_ok=True)
+            (folder / name).write_text(picture, encoding="utf-8")
 
     def _apart(self, case: AnyCase, seed: int, out: Path, data: Path) -> Run:
         command = [sys.executable, "-m", f"equipoise.bench.{self.name}", "--out", str(out), "--data", str(data)]

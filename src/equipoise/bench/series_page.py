@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
-from equipoise.bench.plot import NUM_COLOURS, STYLE, draw, mark
+from markupsafe import Markup
+
+from equipoise.bench.plot import NUM_COLOURS, STYLE, alone, draw, mark
 from equipoise.bench.summary import Point
 from equipoise.report.page import render
 
-__all__ = ["Line", "Plot", "build"]
+__all__ = ["Line", "Plot", "build", "pictures"]
 
 
 @dataclass(frozen=True)
@@ -50,15 +53,7 @@ def build(title: str, about: str, plots: Sequence[Plot], table: str) -> str:
     shown = [plot for plot in plots if any(line.points for line in plot.lines)]
     lines = {line.name: line for plot in shown for line in plot.lines}
     colours = {name: number % NUM_COLOURS for number, name in enumerate(lines)}
-    drawn = []
-    for plot in shown:
-        # A point's first field is its horizontal place, whatever is measured there.
-        ready = [
-            (line.name, colours[line.name], line.dashed, [Point(x, y, 0.0, 1, 0.0) for x, y in sorted(line.points)])
-            for line in plot.lines
-            if line.points
-        ]
-        drawn.append((plot.title, draw(ready, error=plot.error, title=plot.title, across_is=plot.across)))
+    drawn = [(plot.title, _drawn(plot, colours)) for plot in shown]
     return render(
         "series.html",
         statement={"versions": {"equipoise": version("equipoise")}},
@@ -69,3 +64,26 @@ def build(title: str, about: str, plots: Sequence[Plot], table: str) -> str:
         plots=drawn,
         table=table,
     )
+
+
+def pictures(plots: Sequence[Plot]) -> dict[str, str]:
+    """Each plot that has points as a file of its own, with its legend; by a file name made of its title."""
+    found = {}
+    for plot in plots:
+        lines = [line for line in plot.lines if line.points]
+        if lines:
+            colours = {line.name: number % NUM_COLOURS for number, line in enumerate(lines)}
+            legend = [(line.name, colours[line.name], line.dashed) for line in lines]
+            words = re.sub(r"[^a-z0-9]+", "-", plot.title.lower()).strip("-")
+            found[f"{words}.svg"] = alone(_drawn(plot, colours), legend)
+    return found
+
+
+def _drawn(plot: Plot, colours: dict[str, int]) -> Markup:
+    # A point's first field is its horizontal place, whatever is measured there.
+    ready = [
+        (line.name, colours[line.name], line.dashed, [Point(x, y, 0.0, 1, 0.0) for x, y in sorted(line.points)])
+        for line in plot.lines
+        if line.points
+    ]
+    return draw(ready, error=plot.error, title=plot.title, across_is=plot.across)

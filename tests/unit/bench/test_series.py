@@ -1,14 +1,15 @@
 """Benchmarks in series: what was measured is not measured again, a failed run is told, tables and plots are written."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from xml.etree import ElementTree
 
 import pytest
 
 from equipoise.bench import dual_query, fem
 from equipoise.bench.runs import read_runs
 from equipoise.bench.series import Series
-from equipoise.bench.series_page import Line, Plot, build
+from equipoise.bench.series_page import Line, Plot, build, pictures
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,21 @@ def test_only_what_is_missing_is_measured(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "toy.md").read_text() == "4 runs\n"
     series.main(["--out", str(tmp_path), "--data", str(tmp_path), "--runs", "2"])
     assert len(measured) == 3
+
+
+def test_plots_are_files_too_each_with_its_legend(tmp_path, monkeypatch):
+    plots = [
+        Plot("Figure 1, a < b", "epsilon", "largest", (Line("ours", ((0.1, 0.2), (1.0, 0.1))), Line("none", ()))),
+        Plot("Empty", "epsilon", "largest", (Line("none", ()),)),
+    ]
+    series = replace(toy([], monkeypatch), pictures=lambda runs: pictures(plots))
+    series.main(["--out", str(tmp_path), "--quick"])
+    (path,) = (tmp_path / "toy-figures").iterdir()
+    assert path.name == "figure-1-a-b.svg"
+    drawn = ElementTree.fromstring(path.read_text())
+    assert drawn.tag == "{http://www.w3.org/2000/svg}svg"
+    assert [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")][-1] == "ours"
+    assert "a &lt; b" in path.read_text()
 
 
 def test_quick_and_only_choose(tmp_path, monkeypatch):
