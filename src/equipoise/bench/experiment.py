@@ -38,6 +38,7 @@ class Line(Declared):
         options: Its options.
         grid: For options of the papers' search the values that are tried; makes the line non-private.
         quick_grid: The fewer values that a quick run tries; all of them unless given.
+        of: Of a grid search, the line with fixed options that it belongs to and shares its colour with.
         public: A public table.
         quick: Whether a quick run has it.
     """
@@ -47,6 +48,7 @@ class Line(Declared):
     options: dict[str, Option] = Field(default_factory=dict)
     grid: dict[str, list[Option]] = Field(default_factory=dict)
     quick_grid: dict[str, list[Option]] = Field(default_factory=dict)
+    of: str | None = None
     public: str | None = None
     quick: bool = True
 
@@ -197,6 +199,8 @@ def parse(text: str) -> Experiment:
     if len(known) != sum(len(panel.lines) for panel in experiment.panels):
         raise SettingError("two lines of the experiment have the same panel and name; give each its own")
     for line in (line for panel in experiment.panels for line in panel.lines):
+        if line.of is not None and all(line.of != name for _, name in known):
+            raise SettingError(f"{line.name} belongs to {line.of}, which the experiment does not have")
         for option, values in line.quick_grid.items():
             if not set(values) <= set(line.grid.get(option, ())):
                 raise SettingError(f"the quick grid of {line.name} has values of {option} that its grid lacks")

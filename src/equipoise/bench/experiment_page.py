@@ -21,12 +21,14 @@ NAMES = {"max": "largest", "mean": "mean", "rmse": "root mean square", "tv": "to
 def build(experiment: Experiment, runs: Sequence[Run]) -> str:
     """The page of an experiment's runs, complete or not."""
     runs = own(experiment, runs)
-    drawn = list(dict.fromkeys(line.name for panel in experiment.panels for line in panel.lines))
-    # A line has the same colour in every panel.
-    colours = {name: number % NUM_COLOURS for number, name in enumerate(drawn)}
+    lines = [line for panel in experiment.panels for line in panel.lines]
+    # A line has the same colour in every panel, and a grid search that of the method it is a search of.
+    drawn = list(dict.fromkeys(line.of or line.name for line in lines))
+    numbers = {name: number % NUM_COLOURS for number, name in enumerate(drawn)}
+    colours = {line.name: numbers[line.of or line.name] for line in lines}
     legend = [
         (mark(colours[line.name], dashed=not line.is_private), line.name, line.label)
-        for line in {line.name: line for panel in experiment.panels for line in panel.lines}.values()
+        for line in {line.name: line for line in lines}.values()
     ]
     return render(
         "experiment.html",
@@ -44,17 +46,17 @@ def build(experiment: Experiment, runs: Sequence[Run]) -> str:
 
 
 def _panel(experiment: Experiment, panel: Panel, runs: Sequence[Run], colours: dict[str, int]) -> dict[str, Any]:
-    plots = []
+    """A plot and a table for each error: a row a line, a column an epsilon."""
+    shown = []
     for error in experiment.errors:
-        lines = [
-            (line.name, colours[line.name], not line.is_private, points(experiment, panel, line, runs, error))
+        found = {line.name: points(experiment, panel, line, runs, error) for line in panel.lines}
+        lines = [(line.name, colours[line.name], not line.is_private, found[line.name]) for line in panel.lines]
+        plot = draw(lines, error=NAMES[error], title=f"{panel.title}: {NAMES[error]} error against epsilon")
+        epsilons = sorted({point.epsilon for each in found.values() for point in each})
+        rows = [
+            {"line": line, "cells": [at.get(epsilon) for epsilon in epsilons], "cpu": max(p.cpu for p in at.values())}
             for line in panel.lines
+            if (at := {point.epsilon: point for point in found[line.name]})
         ]
-        plots.append(draw(lines, error=NAMES[error], title=f"{panel.title}: {NAMES[error]} error against epsilon"))
-    rows = []
-    for line in panel.lines:
-        found = {error: points(experiment, panel, line, runs, error) for error in experiment.errors}
-        for position, point in enumerate(found[experiment.errors[0]]):
-            errors = [found[error][position] for error in experiment.errors]
-            rows.append({"line": line, "point": point, "errors": errors})
-    return {"panel": panel, "plots": plots, "rows": rows}
+        shown.append({"plot": plot, "name": NAMES[error], "epsilons": epsilons, "rows": rows})
+    return {"panel": panel, "shown": shown}

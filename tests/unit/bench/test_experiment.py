@@ -92,6 +92,7 @@ def test_a_grid_has_a_figure_for_each_point_and_the_label_says_so():
         ('name = "best"', 'name = "one"', "same panel and name"),
         ("runs = 2", "runs = [", "not TOML"),
         ("quick = false", "quick_grid = { num_rounds = [3] }", "that its grid lacks"),
+        ("quick = false", 'of = "nobody"', "which the experiment does not have"),
     ],
 )
 def test_a_wrong_file_is_refused_with_what_is_wrong(old, new, told):
@@ -174,6 +175,13 @@ def test_the_page_is_one_file_that_says_what_is_not_private_and_what_failed(data
     assert failures(runs) == [("toy pep 1", "MemoryError: <none> left")]
     assert page.count("<polyline") == 4
     assert not re.search(r"(src|href)=|url\(|@import", page)
+
+
+def test_a_grid_has_the_colour_of_its_method_and_is_dashed(data, tmp_path):
+    experiment = parse(TOY.replace("quick = false", 'of = "one"'))
+    page = build(experiment, runner.run(experiment, data=data, out=tmp_path / "out", run_one=made))
+    assert 'class="l0 dashed"' in page
+    assert 'class="l1' not in page
 
 
 def test_a_page_of_nothing_says_so():
