@@ -19,6 +19,7 @@ from equipoise import folder
 from equipoise.algorithms import Players
 from equipoise.algorithms.algorithm import Forecast, price, require_public
 from equipoise.core import Measured, Progress, silent
+from equipoise.data_players.finite import Finite
 from equipoise.data_players.ruled import obeying
 from equipoise.engines.records import count_and_keep
 from equipoise.engines.scan import count
@@ -185,7 +186,7 @@ def play_game(prepared: Prepared, gate: Gate, truth: Private, *, seed: int, prog
         truth=truth,
         workload=plan.asked,
         query_player=players.query_player,
-        data_player=obeying(players.data_player, rules),
+        data_player=Finite(obeying(players.data_player, rules)),
         num_rounds=plan.num_rounds,
         seed=seed,
         progress=progress,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from equipoise.core import Codes, Distribution, FloatArray, IntArray, code_type
 
-__all__ = ["Histogram", "MixtureOfProducts", "WeightedRows", "from_arrays", "sum_middle", "systematic"]
+__all__ = ["Histogram", "MixtureOfProducts", "WeightedRows", "from_arrays", "is_finite", "sum_middle", "systematic"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +44,7 @@ class Histogram:
     _sums: dict[frozenset[int], NDArray[Any]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        total = float(self.probabilities.sum(dtype=np.float64))
-        if not abs(total - 1.0) < 1e-5:
-            raise ValueError(f"probabilities must sum to 1, not {total}")
+        _require_one(float(self.probabilities.sum(dtype=np.float64)))
         contiguous = np.ascontiguousarray(self.probabilities).view()
         contiguous.flags.writeable = False
         object.__setattr__(self, "probabilities", contiguous)
@@ -108,8 +106,7 @@ class WeightedRows:
     def __post_init__(self) -> None:
         if self.codes.shape != (len(self.shape), len(self.weights)):
             raise ValueError("codes need one row a column of the domain and one column a weight")
-        if not abs(float(self.weights.sum()) - 1.0) < 1e-5:
-            raise ValueError("weights must sum to 1")
+        _require_one(float(self.weights.sum()))
 
     def marginal(self, columns: tuple[int, ...]) -> FloatArray:
         """Probabilities of the cells of a marginal: one axis a column, in the order given."""
@@ -150,8 +147,7 @@ class MixtureOfProducts:
     def __post_init__(self) -> None:
         if any(len(factor) != len(self.weights) for factor in self.factors):
             raise ValueError("every factor needs one row a weight")
-        if not abs(float(self.weights.sum()) - 1.0) < 1e-5:
-            raise ValueError("weights must sum to 1")
+        _require_one(float(self.weights.sum()))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -200,6 +196,23 @@ class MixtureOfProducts:
         return {"kind": np.array("products"), "weights": self.weights} | factors
 
 
+def is_finite(distribution: Distribution) -> bool:
+    """Whether a distribution is made of numbers: neither NaN nor infinity anywhere.
+
+    Example:
+        >>> is_finite(MixtureOfProducts((np.array([[0.5, 0.5]]),), np.array([1.0])))
+        True
+        >>> is_finite(MixtureOfProducts((np.array([[np.nan, 0.5]]),), np.array([1.0])))
+        False
+    """
+    if isinstance(distribution, WeightedRows):  # as arrays its codes would be packed, and codes are whole numbers
+        arrays: Any = [distribution.weights]
+    else:
+        arrays = distribution.to_arrays().values()
+    # A sum is finite only if all are, and needs no second array as large as the first.
+    return all(math.isfinite(float(array.sum(dtype=np.float64))) for array in arrays if array.dtype.kind == "f")
+
+
 def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Distribution:
     """The distribution that `to_arrays` took apart.
 
@@ -226,6 +239,14 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Distribution:
 
         return RelaxedRows(factors)
     raise ValueError(f"unknown kind of distribution {kind!r}; known are histogram, rows, bits, products and relaxed")
+
+
+def _require_one(total: float) -> None:
+    """Refuse probabilities or weights that do not add up, with another error if they are no numbers at all."""
+    if not math.isfinite(total):
+        raise FloatingPointError("probabilities and weights must be finite numbers")
+    if not abs(total - 1.0) < 1e-5:
+        raise ValueError(f"probabilities and weights must sum to 1, not {total}")
 
 
 def _code_type(shape: tuple[int, ...]) -> type[np.unsignedinteger[Any]]:

@@ -40,12 +40,12 @@ class RelaxedRows:
     def normalised(self) -> MixtureOfProducts:
         """The nearest thing to a distribution: entries clipped to [0, 1], each column of a row scaled to sum 1.
 
-        A column of a row without positive entries becomes uniform.
+        A column of a row without positive entries becomes uniform; one that is not made of numbers stays so.
         """
         clipped = [np.clip(factor, 0.0, 1.0) for factor in self.factors]
         sums = [factor.sum(axis=1, keepdims=True) for factor in clipped]
         pairs = zip(clipped, sums, strict=True)
-        return self._mixture(tuple(np.where(s > 0, f / np.where(s > 0, s, 1.0), 1.0 / f.shape[1]) for f, s in pairs))
+        return self._mixture(tuple(np.where(s == 0, 1.0 / f.shape[1], f / np.where(s == 0, 1.0, s)) for f, s in pairs))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Arrays from which `distributions.from_arrays` makes the same rows."""

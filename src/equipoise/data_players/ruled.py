@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from equipoise.core import Concludes, Conclusion, DataPlayer, Distribution, IntArray, Move
 from equipoise.data.conditioning import condition, uniform
-from equipoise.data.distributions import Histogram, MixtureOfProducts, WeightedRows
+from equipoise.data.distributions import Histogram, MixtureOfProducts, WeightedRows, is_finite
 from equipoise.data.rules import Rules
 from equipoise.data_players.entropy_projection import EntropyProjection
 from equipoise.data_players.generator import Generator
@@ -114,7 +114,7 @@ class Ruled:
         return Conclusion(self._given(end.distribution), end.notes)
 
     def _given(self, played: Distribution) -> Distribution:
-        if not isinstance(played, Histogram | WeightedRows | MixtureOfProducts):
+        if not isinstance(played, Histogram | WeightedRows | MixtureOfProducts) or not is_finite(played):
             return played
         given = condition(played, self.rules, within=True) or condition(uniform(played.shape), self.rules)
         assert given is not None  # A schema whose rules allow nothing is refused.
