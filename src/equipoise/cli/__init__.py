@@ -36,7 +36,7 @@ __all__ = ["app", "main"]
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 unexpected, 2 argument or option, 3 schema, 4 data, 5 query or workload, 6 budget, 7 memory,"
-    " 8 ledger, 9 release folder, 10 no certificate, 130 interrupted."
+    " 8 ledger, 9 release folder, 10 no certificate, 130 interrupted, 143 terminated."
 )
 
 app = typer.Typer(
@@ -73,7 +73,11 @@ _add(verify.verify, verify.EXAMPLES)
 _add(audit.audit, audit.EXAMPLES)
 ledgers = typer.Typer(cls=ByDefault, help=" ".join(str(ledger.__doc__).split(": ", 1)[1].split()))
 _add(ledger.ledger, ledger.EXAMPLES, ledgers, "show")
-_add(ledger_copies.verify, ("equipoise ledger verify people.toml",), ledgers)
+_add(
+    ledger_copies.verify,
+    ("equipoise ledger verify people.toml", "equipoise ledger verify people.ledger.sqlite"),
+    ledgers,
+)
 _add(ledger_copies.backup, ("equipoise ledger backup people.toml people.ledger.copy",), ledgers)
 _add(ledger_copies.restore, ("equipoise ledger restore people.toml people.ledger.copy",), ledgers)
 app.add_typer(ledgers, name="ledger")

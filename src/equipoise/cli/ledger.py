@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from equipoise.privacy.accountant import Cost
     from equipoise.privacy.ledger import Account
 
-__all__ = ["EXAMPLES", "Location", "SchemaFile", "ledger", "place_of"]
+__all__ = ["EXAMPLES", "Location", "SchemaFile", "is_ledger", "ledger", "place_of"]
 
 SchemaFile = Annotated[Path, typer.Argument(metavar="SCHEMA", help="The table's schema (TOML) or domain (JSON) file.")]
 Location = Annotated[str | None, typer.Option("--ledger", metavar="PATH|URL", help="Another ledger than the schema's.")]
@@ -77,9 +77,27 @@ def ledger(
 
 
 def place_of(schema: Path, location: str | None) -> tuple[Schema, str | Path]:
-    """The schema, and where its ledger is."""
+    """The schema, and where its ledger is.
+
+    Raises:
+        SettingError: a ledger was given in the schema's place.
+    """
+    if is_ledger(schema):
+        raise SettingError(
+            f"{schema} is a ledger, not a schema. Name the table's schema, and pass --ledger {schema} where that has"
+            f" another; `equipoise ledger verify {schema}` does without a schema"
+        )
     public = _schema(schema)
     return public, location or _location(public)
+
+
+def is_ledger(path: Path) -> bool:
+    """Whether a file is a SQLite database, as ledgers are and schemas are not."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False
 
 
 def _schema(path: Path) -> Schema:

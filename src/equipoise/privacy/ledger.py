@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from equipoise.errors import BudgetError, LedgerError
 from equipoise.privacy import store
+from equipoise.privacy.anchor import anchor_of
 from equipoise.privacy.chain import append, canonical, held_by, write
 from equipoise.privacy.cost import Cost, cost_from_text, cost_to_text
 from equipoise.privacy.inspection import inspect
@@ -72,6 +73,22 @@ class Ledger:
         with store.read(self.engine) as connection:
             key = connection.execute(sa.select(store.accounts.c.id).where(store.accounts.c.name == name)).scalar()
         return None if key is None else Account(self.engine, key)
+
+    def verify(self) -> dict[str, int]:
+        """Verify every account (`Account.verify`); returns the number of entries of each.
+
+        Raises:
+            LedgerError: something does not add up, there is no account, or the anchor knows of one that is missing.
+        """
+        with store.read(self.engine) as connection:
+            keys = {row.name: row.id for row in connection.execute(sa.select(store.accounts)).all()}
+        anchor = anchor_of(store.location_of(self.engine))
+        missing = sorted(set(() if anchor is None else anchor.accounts()) - set(keys))
+        if missing:
+            raise LedgerError(f"the ledger is older than its anchor, which knows of {', '.join(missing)}, too")
+        if not keys:
+            raise LedgerError("this ledger has no entry: nothing was released yet")
+        return {name: Account(self.engine, key).verify() for name, key in sorted(keys.items())}
 
 
 def _text(value: float | None) -> str | None:
