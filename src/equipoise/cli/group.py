@@ -1,4 +1,4 @@
-"""The group of commands: what happens when one of them fails.
+"""The group of commands: what happens when one of them fails, is stopped, or is given a secret.
 
 A message is a release. Our own errors are written to name a column and a rule, so they are printed; anything else may
 quote a cell, so by default only its type is.
@@ -7,26 +7,41 @@ quote a cell, so by default only its type is.
 from __future__ import annotations
 
 import json
+import re
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from equipoise.cli.console import rich_console
-from equipoise.errors import EquipoiseError
+from equipoise.errors import CapacityError, EquipoiseError, SettingError
 
 __all__ = ["ByDefault", "Commands"]
 
-INTERRUPTED = 130
-"""What shells expect after an interrupt: 128 and the signal's number."""
+INTERRUPTED, TERMINATED = 130, 143
+"""What shells expect after SIGINT and SIGTERM: 128 and the signal's number."""
 
+RESUMABLE = frozenset({"release", "tune", "learn"})
 RESUME = "; nothing is lost: repeat the command to go on where it stopped. What was paid for is not paid for again"
 
 _TYPER: tuple[type[BaseException], ...] = (typer.Exit, typer.Abort, typer.BadParameter.__mro__[2], BrokenPipeError)
 """What typer itself knows best how to end with. The third is the root of its usage errors, which it does not export."""
+
+
+_SECRET = re.compile(
+    r"[a-z][a-z0-9+.-]*://(?:[^/@\s]*:[^/@\s]+@|\S*[?&](?:password|sslpassword)=[^&\s])", re.IGNORECASE
+)
+"""A database's address with a password in it."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: handled where an interrupt is."""
 
 
 class Commands(TyperGroup):
@@ -42,7 +57,9 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
-            return super().invoke(ctx)
+            require_no_secret(self._arguments)
+            with _terminable():
+                return super().invoke(ctx)
         except _TYPER:
             raise
         except (Exception, KeyboardInterrupt) as error:
@@ -63,17 +80,57 @@ class Commands(TyperGroup):
         kind = type(error).__name__
         if isinstance(error, EquipoiseError):
             return kind, str(error), error.exit_code
+        resume = RESUME if RESUMABLE & set(self._arguments) else ""
+        if isinstance(error, Terminated):
+            return kind, f"stopped by SIGTERM{resume}", TERMINATED
         if isinstance(error, KeyboardInterrupt):
-            begun = {"release", "tune"} & set(self._arguments)
-            return kind, "interrupted" + (RESUME if begun else ""), INTERRUPTED
+            return kind, f"interrupted{resume}", INTERRUPTED
         if isinstance(error, MemoryError):
-            return kind, "out of memory; release fewer columns, or use coarser bins", 1
+            return (
+                kind,
+                f"out of memory: it needs more, or fewer columns or coarser bins{resume}",
+                CapacityError.exit_code,
+            )
         return (
             kind,
             f"unexpected {kind}. Its message is not shown, because it may quote private data; `equipoise --debug ...`"
             " shows it with a traceback",
             1,
         )
+
+
+def require_no_secret(arguments: Sequence[str]) -> None:
+    """Refuse a password in an argument: every user of the machine can read a process's arguments.
+
+    Raises:
+        SettingError: one of them is an address with a password.
+
+    Example:
+        >>> require_no_secret(["release", "postgresql://me@db.example/people", "--table", "a:b@c"])
+    """
+    if any(_SECRET.search(argument) for argument in arguments):
+        raise SettingError(
+            "an address in the arguments has a password, which every user of this machine can read there. Leave it out"
+            " of the address, and put it into the file ~/.pgpass or the variable PGPASSWORD; then change it"
+        )
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Have SIGTERM end the command as an interrupt does: what is open is closed, and the user told how to go on."""
+    if threading.current_thread() is not threading.main_thread():  # signals are not for other threads to handle
+        yield
+        return
+
+    def stop(*_: object) -> NoReturn:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # who cannot wait sends a second one
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class ByDefault(TyperGroup):

@@ -30,7 +30,12 @@ def serve(
         Path, typer.Option(metavar="FOLDER", help="What the server writes: releases and, by default, its database.")
     ],
     database: Annotated[
-        str | None, typer.Option(metavar="URL", help="PostgreSQL, or another SQLite file than the state folder's.")
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="EQUIPOISE_DATABASE",
+            help="PostgreSQL, or another SQLite file than the state folder's. Passwords: ~/.pgpass, not here.",
+        ),
     ] = None,
     sources: Annotated[
         Path | None, typer.Option(metavar="FILE", help="TOML: databases and http files it may read, each by a name.")
@@ -54,8 +59,8 @@ def serve(
     """Serve tables to analysts: an HTTP interface and a web console.
 
     A steward registers tables under the root folder, sets budgets and invites analysts, who ask one query at a time or
-    hand in batches. The first start prints a steward's token, once. Stop it with Ctrl-C; what was begun goes on at the
-    next start, and nothing is paid for twice.
+    hand in batches. The first start prints a steward's token, once. Stop it with Ctrl-C or SIGTERM; what was begun goes
+    on at the next start, and nothing is paid for twice.
     """
     try:
         from equipoise.service import serve as service
