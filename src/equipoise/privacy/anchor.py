@@ -118,7 +118,7 @@ class Anchor:
     def _write(self, body: dict[str, Any]) -> None:
         temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         try:
-            with open(temporary, "w") as file:
+            with open(os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "w") as file:
                 json.dump(body, file)
                 file.flush()
                 os.fsync(file.fileno())

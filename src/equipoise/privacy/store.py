@@ -12,7 +12,7 @@ import time
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ __all__ = [
     "connect",
     "entries",
     "location_of",
+    "make_private",
     "move_from_bytes",
     "move_to_bytes",
     "moves",
@@ -144,9 +145,19 @@ def _sqlite(path: Path) -> sa.Engine:
         raise LedgerError(f"the folder of the ledger {path} does not exist")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise LedgerError(f"the ledger {path} cannot be written; pass --ledger with a path that can be")
+    make_private(path)
     # No pool: a connection a transaction costs a millisecond, leaves nothing open behind and survives a fork.
     pool = sa.pool.NullPool
     return _listening(sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": BUSY_SECONDS}, poolclass=pool))
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that its owner alone may read and write; one that is there keeps the mode it was given.
+
+    SQLite gives the files that it makes beside a database the database's own mode.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _listening(engine: sa.Engine) -> sa.Engine:
@@ -203,7 +214,18 @@ def write(engine: sa.Engine, account: int | None = None) -> Iterator[sa.Connecti
                 connection.execute(sa.select(accounts.c.id).where(accounts.c.id == account).with_for_update())
             yield connection
     except _DAMAGED as error:
-        raise LedgerError(f"the ledger could not be written: {_reason(error)}; nothing was spent") from error
+        raise LedgerError(f"the ledger could not be written: {_reason(error)}; {_spent(error)}") from error
+
+
+def _spent(error: Exception) -> str:
+    """What is known of a transaction that failed: a connection that is lost takes the answer to the commit with it."""
+    if getattr(error, "connection_invalidated", False):
+        return (
+            "if it was lost after the last move, that is paid for and kept: repeat the command, nothing is paid twice"
+        )
+    return (
+        "nothing was spent. Look whether disk or memory are full, or the disk may only be read; then repeat the command"
+    )
 
 
 def _reason(error: Exception) -> str:

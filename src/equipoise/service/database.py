@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from equipoise.errors import LedgerError
-from equipoise.privacy.store import BUSY_SECONDS, url_of
+from equipoise.privacy.store import BUSY_SECONDS, make_private, url_of
 
 __all__ = [
     "batches",
@@ -148,6 +148,7 @@ def connect(location: str | Path) -> sa.Engine:
 
 
 def _sqlite(url: str) -> sa.Engine:
+    make_private(Path(url.removeprefix("sqlite:///")))
     # A pool, unlike the ledger's: a server opens it once and is never forked.
     engine = sa.create_engine(url, connect_args={"timeout": BUSY_SECONDS}, pool_size=20, max_overflow=40)
 
