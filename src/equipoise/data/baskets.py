@@ -144,6 +144,8 @@ class _TextFile:
                     rest = block[cut:]
                     if cut:
                         yield block[:cut]
+        except MemoryError:  # Arrow's is an ArrowException too
+            raise
         except (OSError, pa.ArrowException, EOFError):
             raise DataError(f"{self.path.name} cannot be read to its end: damaged or cut short") from None
         if rest:

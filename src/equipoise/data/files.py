@@ -209,6 +209,8 @@ def told(
     """The action's result; a DataError without Arrow's words when it fails."""
     try:
         return action()
+    except MemoryError:  # Arrow's is an ArrowException too
+        raise
     except (pa.ArrowException, OSError, UnicodeDecodeError, EOFError, ValueError, KeyError):
         pass
     raise DataError(f"{path.name} {fault}")

@@ -47,8 +47,9 @@ def replace_file(path: str | Path) -> Iterator[Path]:
         os.replace(temporary, target)
         _sync_folder(target.parent)
     except (OSError, pa.ArrowException) as error:
-        reason = getattr(error, "strerror", None) or type(error).__name__
-        raise OutputError(f"cannot write {target}: {reason}") from error
+        number = getattr(error, "errno", None)  # Arrow's own words are long
+        reason = type(error).__name__ if number is None else os.strerror(number)
+        raise OutputError(f"cannot write {target}: {reason}; mend that, then repeat the command") from error
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
