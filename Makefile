@@ -5,19 +5,22 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 OUT ?= demo-out
 
-.PHONY: audit fuzz mutation help install chromium demo demo-service test test-slow check bench docs notebooks clean
+.PHONY: audit fuzz mutation help install chromium demo demo-service test test-slow check bench docs notebooks sbom dist sign clean
 
 help:
 	@echo "make demo       install, release the shipped table privately, write a report"
 	@echo "make demo-service  install, start the query service with two analysts"
 	@echo "make test       install, run every check and test"
 	@echo "make test-slow  the long tests too"
-	@echo "make check      formatting, lint, types, import contracts"
+	@echo "make check      formatting, lint, types, import contracts, dependencies: pins, licences, known weaknesses"
 	@echo "make audit      claimed against measured privacy of every algorithm, and the cross-checks"
 	@echo "make mutation   mutants of privacy/, and which of them no test notices; writes mutation-out/"
 	@echo "make fuzz       a long round of fuzzing; writes fuzz-out/"
 	@echo "make bench      benchmarks against peers; writes bench-out/"
 	@echo "make docs       the documentation; writes site/"
+	@echo "make sbom       the bill of materials (CycloneDX) of what users install; writes dist/sbom.json"
+	@echo "make dist       wheel and source, the same bytes wherever they are built, and SHA256SUMS; writes dist/"
+	@echo "make sign KEY=  sign dist/SHA256SUMS with the maintainer's ssh key"
 	@echo "make notebooks  run the notebooks of examples/ and keep what they print"
 
 $(STAMP): pyproject.toml constraints.txt
@@ -42,10 +45,12 @@ chromium:
 		|| echo "no chromium and no way to install it: the console's browser tests will be skipped"
 
 check: install
-	$(BIN)/ruff format --check src tests examples docs
-	$(BIN)/ruff check src tests examples docs
+	$(BIN)/ruff format --check src tests examples docs supply
+	$(BIN)/ruff check src tests examples docs supply
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m supply.dependencies
+	$(BIN)/python -m supply.vulnerabilities
 
 test: check chromium
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" --doctest-modules
@@ -81,6 +86,17 @@ bench: install
 	$(BIN)/python -m equipoise.bench.service --out bench-out
 	$(BIN)/python -m equipoise.bench.growth --out bench-out --quick
 
+sbom: install
+	mkdir -p dist
+	$(BIN)/python -m supply.parts dist/sbom.json
+
+dist: install
+	$(BIN)/python -m supply.dist dist
+
+sign: dist
+	@test -n "$(KEY)" || { echo 'name the key: make sign KEY=~/.ssh/id_ed25519'; exit 2; }
+	ssh-keygen -Y sign -f "$(KEY)" -n equipoise dist/SHA256SUMS
+
 docs: install
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
@@ -88,4 +104,4 @@ notebooks: install
 	$(BIN)/python examples/notebooks/run.py
 
 clean:
-	rm -rf $(VENV) $(OUT) bench-out site
+	rm -rf $(VENV) $(OUT) bench-out site dist
