@@ -166,10 +166,12 @@ def missing(then: Cost, now_held: Cost) -> Cost:
     def above(one: Fraction, two: Fraction) -> Fraction:
         return max(Fraction(0), one - two)
 
-    pure = None if then.epsilon is None else above(then.epsilon, now_held.epsilon or Fraction(0))
+    pure: Fraction | None = Fraction(0)
+    if now_held.epsilon is not None:  # else the sum has none, whatever is added
+        pure = None if then.epsilon is None else above(then.epsilon, now_held.epsilon)
     return Cost(
         above(then.rho, now_held.rho),
-        pure if now_held.epsilon is not None or pure is None else Fraction(0),
+        pure,
         above(then.delta, now_held.delta),
         above(then.shift, now_held.shift),
         max(Fraction(1), then.factor / now_held.factor),

@@ -20,7 +20,7 @@ from equipoise.privacy import store
 from equipoise.privacy.anchor import Head, anchor_of
 from equipoise.privacy.cost import Cost, cost_from_text, cost_to_text
 
-__all__ = ["append", "canonical", "digest_after", "head_of", "held_by", "require_anchored", "write"]
+__all__ = ["ROLLED_BACK", "append", "canonical", "digest_after", "head_of", "held_by", "require_anchored", "write"]
 
 ROLLED_BACK = (
     "the ledger is older than its anchor says: entries of the table {name} are missing, as after putting back a copy."

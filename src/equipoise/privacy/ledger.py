@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from equipoise.errors import BudgetError, LedgerError
 from equipoise.privacy import store
 from equipoise.privacy.anchor import anchor_of
-from equipoise.privacy.chain import append, canonical, held_by, write
+from equipoise.privacy.chain import ROLLED_BACK, append, canonical, held_by, write
 from equipoise.privacy.cost import Cost, cost_from_text, cost_to_text
 from equipoise.privacy.inspection import inspect
 from equipoise.privacy.run import Run, now
@@ -69,10 +69,21 @@ class Ledger:
         raise LedgerError(f"the account {name} could not be made")
 
     def existing(self, name: str) -> Account | None:
-        """The account of a table if it is there; never makes one."""
+        """The account of a table if it is there; never makes one.
+
+        Raises:
+            LedgerError: it is not there, and the anchor says that it was.
+        """
         with store.read(self.engine) as connection:
             key = connection.execute(sa.select(store.accounts.c.id).where(store.accounts.c.name == name)).scalar()
+        if key is None and name in self._anchored():
+            raise LedgerError(ROLLED_BACK.format(name=name))
         return None if key is None else Account(self.engine, key)
+
+    def _anchored(self) -> tuple[str, ...]:
+        """The accounts that the anchor knows of."""
+        anchor = anchor_of(store.location_of(self.engine))
+        return () if anchor is None else anchor.accounts()
 
     def verify(self) -> dict[str, int]:
         """Verify every account (`Account.verify`); returns the number of entries of each.
@@ -82,10 +93,9 @@ class Ledger:
         """
         with store.read(self.engine) as connection:
             keys = {row.name: row.id for row in connection.execute(sa.select(store.accounts)).all()}
-        anchor = anchor_of(store.location_of(self.engine))
-        missing = sorted(set(() if anchor is None else anchor.accounts()) - set(keys))
-        if missing:
-            raise LedgerError(f"the ledger is older than its anchor, which knows of {', '.join(missing)}, too")
+        for name in self._anchored():
+            if name not in keys:
+                raise LedgerError(ROLLED_BACK.format(name=name))
         if not keys:
             raise LedgerError("this ledger has no entry: nothing was released yet")
         return {name: Account(self.engine, key).verify() for name, key in sorted(keys.items())}
