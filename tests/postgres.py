@@ -41,12 +41,22 @@ def running() -> Iterator[Any]:
         yield program
 
 
-def restart(program: Any) -> None:
-    """Stop the server as a crash would, every connection with it, and start it again: it recovers from its log."""
+@contextmanager
+def stopped(program: Any) -> Iterator[None]:
+    """Stop the server as a crash would, every connection with it; after the block it is back, and has recovered."""
     socket = program.get_postmaster_info().socket_dir
     _control(program, "-m", "immediate", "stop")
-    _control(program, "-l", str(program.log), "-o", f'-h "" -k {socket}', "start")
-    program.ensure_postgres_running()  # it is: the package learns its new process
+    try:
+        yield
+    finally:
+        _control(program, "-l", str(program.log), "-o", f'-h "" -k {socket}', "start")
+        program.ensure_postgres_running()  # it is: the package learns its new process
+
+
+def restart(program: Any) -> None:
+    """Stop the server as a crash would and start it again: it recovers from its log."""
+    with stopped(program):
+        pass
 
 
 def _stop_if_running(program: Any) -> None:

@@ -81,6 +81,13 @@ class Process:
         """As Ctrl-C does."""
         self._end(signal.SIGINT)
 
+    def terminate(self) -> int:
+        """As a service manager does; returns the exit code."""
+        assert self._running is not None
+        running = self._running
+        self._end(signal.SIGTERM)
+        return running.returncode
+
     def _end(self, how: signal.Signals) -> None:
         if self._running is None:
             return
