@@ -79,8 +79,7 @@ def test_the_release_goes_on(
     assert bad.statement["events"] == good.statement["events"]
     accounts = [Ledger(tmp_path / name).existing("toy") for name in ("good.sqlite", "bad.sqlite")]
     assert None not in accounts
-    assert [account.verify() for account in accounts if account is not None] == [5, 5]
-    assert len({account.held() for account in accounts if account is not None}) == 1
+    assert len({(account.verify(), account.held()) for account in accounts if account is not None}) == 1
     bad.write(tmp_path / "out")
     assert note in (tmp_path / "out" / "report.html").read_text()
     assert bad.sample(100).num_rows == 100
