@@ -15,6 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
+from equipoise import kernel_cache
 from equipoise.errors import (
     BudgetError,
     CapacityError,
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from equipoise.service.client import Client
 
 __version__: str
+
+kernel_cache.ensure()
 
 __all__ = [
     "Answer",
