@@ -18,6 +18,7 @@ DAY = 24 * 3600
 YEAR = 365 * DAY
 
 
+@pytest.mark.slow
 def test_a_clock_set_back_changes_nothing_about_a_release(tmp_path: Path) -> None:
     toy, clock = Toy(tmp_path, 100).write(), Clock.made_in(tmp_path)
     clock.move(3 * YEAR)
@@ -41,6 +42,7 @@ def test_a_clock_set_back_changes_nothing_about_a_release(tmp_path: Path) -> Non
     assert first["spent"] == second["spent"]
 
 
+@pytest.mark.slow
 def test_a_clock_set_back_under_a_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_table(tmp_path / "root")
     clock = Clock.made_in(tmp_path)

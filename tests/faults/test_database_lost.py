@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 import sqlalchemy as sa
 from tests.faults.toy import Toy
 from tests.postgres import stopped
@@ -59,6 +60,7 @@ def test_the_ledgers_database_dies_in_the_middle(tmp_path: Path, postgres_databa
     toy.require_exact(before)
 
 
+@pytest.mark.slow
 def test_the_tables_database_dies_in_a_scan_and_nothing_is_spent(
     tmp_path: Path, postgres_database: str, postgres_program: Any
 ) -> None:

@@ -73,6 +73,7 @@ def test_a_full_disk_under_the_release_folder(stage: Stage, quick_folder: Path) 
     assert "report.html" in named
 
 
+@pytest.mark.slow
 @needs_disks
 def test_a_full_disk_under_the_ledger(stage: Stage, quick_folder: Path) -> None:
     reached = set()

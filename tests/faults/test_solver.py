@@ -62,8 +62,8 @@ def released(ledger: Path) -> eq.Release:
     ("fault", "seconds", "note"),
     [
         ("killed", None, "apart failed (BrokenProcessPool)"),
-        ("hangs", 0.5, "apart failed (TimeoutError)"),
-        ("nonsense", None, "apart was wrong"),
+        pytest.param("hangs", 0.5, "apart failed (TimeoutError)", marks=pytest.mark.slow),
+        pytest.param("nonsense", None, "apart was wrong", marks=pytest.mark.slow),
     ],
 )
 def test_the_release_goes_on(

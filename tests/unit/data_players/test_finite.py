@@ -111,9 +111,11 @@ def released(method: str, **options: Any) -> eq.Release:
 @pytest.mark.parametrize(
     ("method", "options"),
     [
-        ("gem", {"learning_rate": 1e30, "num_rounds": 2, "num_products": 20}),
+        pytest.param("gem", {"learning_rate": 1e30, "num_rounds": 2, "num_products": 20}, marks=pytest.mark.slow),
         ("rap", {"learning_rate": 1e39, "num_rounds": 2, "num_relaxed": 20}),
-        ("rap_softmax", {"learning_rate": 1e39, "num_rounds": 2, "num_relaxed": 20}),
+        pytest.param(
+            "rap_softmax", {"learning_rate": 1e39, "num_rounds": 2, "num_relaxed": 20}, marks=pytest.mark.slow
+        ),
         ("mixture", {"num_components": 20, "num_sweeps": 2}),
     ],
 )
