@@ -21,7 +21,20 @@ from numpy.typing import NDArray
 
 from equipoise.core import Codes, Distribution, FloatArray, IntArray, code_type
 
-__all__ = ["Histogram", "MixtureOfProducts", "WeightedRows", "from_arrays", "is_finite", "sum_middle", "systematic"]
+__all__ = [
+    "Histogram",
+    "MixtureOfProducts",
+    "NotFinite",
+    "WeightedRows",
+    "from_arrays",
+    "is_finite",
+    "sum_middle",
+    "systematic",
+]
+
+
+class NotFinite(ValueError):
+    """Probabilities or weights that are not numbers: NaN, or infinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +257,7 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Distribution:
 def _require_one(total: float) -> None:
     """Refuse probabilities or weights that do not add up, with another error if they are no numbers at all."""
     if not math.isfinite(total):
-        raise FloatingPointError("probabilities and weights must be finite numbers")
+        raise NotFinite("probabilities and weights must be finite numbers")
     if not abs(total - 1.0) < 1e-5:
         raise ValueError(f"probabilities and weights must sum to 1, not {total}")
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.core import Concludes, Conclusion, DataPlayer, Distribution, Move
-from equipoise.data.distributions import is_finite
+from equipoise.data.distributions import NotFinite, is_finite
 from equipoise.errors import SettingError
 
 __all__ = ["Finite", "Held"]
@@ -54,7 +54,7 @@ class Finite:
             with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
                 inner = self.player.step(rng, state.inner, moves)
                 played = self._played(inner)
-        except FloatingPointError:
+        except NotFinite:
             inner, played = state.inner, None
         broken = played is None
         return Held(inner, played or state.played, state.num_broken + broken, state.num_rounds + 1)
@@ -81,6 +81,6 @@ class Finite:
     def _played(self, inner: Any) -> Distribution | None:
         try:
             played = self.player.play(inner)
-        except FloatingPointError:
+        except NotFinite:
             return None
         return played if is_finite(played) else None
