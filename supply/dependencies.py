@@ -19,6 +19,8 @@ __all__ = ["FOR_USERS", "Package", "check", "licence_of", "packages", "pins", "r
 
 CONSTRAINTS = Path(__file__).resolve().parent.parent / "constraints.txt"
 PROJECT = "equipoise"
+INSTALLER = "pip"
+"""Comes with Python, and does the pinning."""
 FOR_USERS = frozenset({"pandas", "polars", "postgres", "spark", "databases", "solvers", "service"})
 """Extras that add to what users run; the others are for whoever works on Equipoise."""
 
@@ -106,7 +108,7 @@ def _closure(extra: str) -> set[tuple[str, frozenset[str]]]:
     open_ends = list(required(PROJECT, frozenset({extra})))
     while open_ends:
         end = open_ends.pop()
-        if end in seen or end[0] == PROJECT:
+        if end in seen or end[0] in (PROJECT, INSTALLER):
             continue
         seen.add(end)
         open_ends += required(*end)
