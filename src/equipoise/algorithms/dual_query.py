@@ -93,7 +93,7 @@ class DualQuery:
                 num_records=num_records,
                 noise_scale=noise_scale,
                 burn_in=self._burn_in(setting),
-                memory=self._memory(drawing),
+                memory=self._memory(setting, drawing),
                 **_knobs(drawing),
             ),
             num_rounds=drawing.num_rounds,
@@ -114,7 +114,7 @@ class DualQuery:
             num_records=num_records,
             noise=Noise("exponential", noise_scale) if noise_scale else None,
             learns=not theory,
-            memory=self._memory(drawing),
+            memory=self._memory(setting, drawing),
             rate=float(drawing.rate) if not theory and weighs_draws(drawing.num_draws) else None,
             # Besides the records that are played before the first draw: those of round 1 at least.
             skipped=1 if theory else 1 + max(1, round(self._burn_in(setting) * drawing.num_rounds)),
@@ -133,8 +133,8 @@ class DualQuery:
             return 0.0
         return default_burn_in(setting) if self.burn_in is None else self.burn_in
 
-    def _memory(self, drawing: Drawing) -> int:
-        return 1 if self.mode == "theory" else self.memory or default_memory(drawing.num_draws)
+    def _memory(self, setting: Setting, drawing: Drawing) -> int:
+        return 1 if self.mode == "theory" else self.memory or default_memory(setting, drawing.num_draws)
 
     def _drawing(self, setting: Setting) -> Drawing:
         if self.mode == "theory":

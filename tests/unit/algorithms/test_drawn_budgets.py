@@ -11,8 +11,12 @@ import pytest
 from tests.games import triples
 
 from equipoise.algorithms import Plan, Setting, create, draw_budget, reuse_budget
+from equipoise.data.domain import Domain
+from equipoise.data_players.best_records import BestRecords
 from equipoise.errors import CapacityError, SettingError
-from equipoise.privacy.events import Coins, Group
+from equipoise.privacy import events
+from equipoise.privacy.events import Coins
+from equipoise.queries.workload import Group, Workload
 
 ADULT = Setting(triples().workload, 48842, Fraction("0.014270343"), None, 1, 2**32)
 METHODS = ("dual_query", "dqrs", "fem", "sep_fem")
@@ -75,7 +79,7 @@ def test_dqrs_has_no_pure_variant() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_several_rows_a_unit_cost_their_square(method: str) -> None:
     made = plan(method, replace(ADULT, rows_per_unit=3))
-    assert all(isinstance(event, Group) for event, _ in made.events)
+    assert all(isinstance(event, events.Group) for event, _ in made.events)
     assert Fraction(99, 100) * ADULT.rho_per_record <= made.cost.rho <= ADULT.rho_per_record
 
 
@@ -191,3 +195,22 @@ def test_the_noise_of_fem_grows_with_the_rounds(num_rounds: int, scale: float) -
     for method in ("fem", "sep_fem"):
         assert plan(method, num_rounds=num_rounds).options["noise_scale"] == pytest.approx(scale)
     assert plan("fem", num_rounds=num_rounds, noise_scale=1.0).options["noise_scale"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("size", "num_draws", "memory", "weighed"),
+    [(10, 4, 16, True), (2, 4, 4, True), (10, 10, 8, True), (10, 2000, 4, False)],
+)
+def test_dual_query_hears_fewer_rounds_where_they_would_make_the_problem_hard(
+    size: int, num_draws: int, memory: int, weighed: bool
+) -> None:
+    """Two draws for each value of a record, at most, between 4 and 16 rounds; none are weighed when there are many."""
+    workload = Workload(Domain(tuple("abcd"), (size,) * 4), (Group((0, 1), (size, size)),))
+    setting = Setting(workload, 1000, Fraction(1, 5), None, 1, 2**30)
+    algorithm = create("dual_query", {"num_draws": num_draws})
+    plan = algorithm.plan(setting)
+    player = algorithm.players(setting, plan).data_player
+    assert isinstance(player, BestRecords)
+    assert plan.options["memory"] == player.memory == memory
+    assert (player.rate is not None) == weighed
+    assert player.rate is None or player.rate == pytest.approx(float(Fraction(plan.options["rate"])))
