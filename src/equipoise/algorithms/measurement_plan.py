@@ -14,14 +14,15 @@ is the unbiased problem. Where p is far below π measuring does not help, and th
 time: with n² ρ falling, from the workload's marginals to pairs to single columns.
 
 What is expected. Tables have few likely values a column, however many it has: a residual lives on about
-m̃_A = Π min(m_i, LIKELY) cells, and c and π count those. Its squares sum to about ENERGY of its number of columns.
+m̃_A = Π min(m_i, LIKELY) cells, and c and π count those. Its squares sum to about ENERGY of its number of columns. A
+column's own distribution is off at all of its values, so up to SPREAD of them count there.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -37,6 +38,10 @@ Objective = Literal["both", "max", "mean"]
 LIKELY = 4
 """Values that most of a column's records have."""
 
+SPREAD = 64
+"""Values of a column at which its own distribution may be off. Some columns have all their records in few values; in
+those that do not, the noise of that many adds up."""
+
 ENERGY = (0.3, 0.01, 0.002)
 """Sum of squares of what one, two, three columns tell beyond fewer, as shares of the rows; from there a fifth for each
 column more. Orders of magnitude, seen in tables of people, loans and networks: half or twice as much changes little."""
@@ -45,7 +50,7 @@ FLOOR: dict[Objective, float] = {"both": 0.5, "max": 0.5, "mean": 0.3}
 """Part of the budget that the workload's own marginals share equally in any case: what is expected is a guess, and a
 large interaction that was not expected is seen only there."""
 
-LOUD = 5.0
+LOUD = 1.0
 """Sum of squares of a marginal's noise beyond which its part of the floor is cut, in proportion: shares of the rows
 have squares that sum to one at most, so there is nothing in such a table to be seen but the very largest cells."""
 
@@ -92,8 +97,8 @@ def choose_measurements(
         >>> for resolution in (1e9, 1e2):  # Plenty of rows and budget, then next to nothing.
         ...     plan = choose_measurements((9, 9, 9), [(0, 1, 2)], resolution, objective="mean")
         ...     print({columns: round(share, 2) for columns, share in plan.shares.items()})
-        {(0,): 0.01, (1,): 0.01, (2,): 0.01, (0, 1): 0.07, (0, 2): 0.07, (1, 2): 0.07, (0, 1, 2): 0.75}
-        {(0,): 0.31, (1,): 0.31, (2,): 0.31, (0, 1, 2): 0.06}
+        {(0,): 0.02, (1,): 0.02, (2,): 0.02, (0, 1): 0.07, (0, 2): 0.07, (1, 2): 0.07, (0, 1, 2): 0.72}
+        {(0,): 0.33, (1,): 0.33, (2,): 0.33, (0, 1, 2): 0.01}
     """
     if not 0.0 < resolution < math.inf:
         raise SettingError("the resolution, the squared number of rows times rho, must be positive")
@@ -143,7 +148,7 @@ class _Problem:
         return cls(
             candidates,
             seen=seen,
-            used=Lattice.build(likely, targets, candidates),
+            used=_spread(Lattice.build(likely, targets, candidates), sizes),
             num_likely=np.array([float(math.prod(likely[i] for i in columns)) for columns in targets]),
             expected=np.array([math.prod(likely[i] for i in a) / _energy(len(a)) for a in seen.residuals]),
             resolution=resolution,
@@ -167,6 +172,16 @@ class _Problem:
             shares = shares * np.sqrt(self.seen.seen.transposed_times(coefficients / precisions**2))
             shares /= shares.sum()
         return best, best_value
+
+
+def _spread(lattice: Lattice, sizes: Sequence[int]) -> Lattice:
+    """The lattice in likely cells, single columns counted at their spread of values."""
+    counted = np.ones(len(lattice.residuals))
+    for number, columns in enumerate(lattice.residuals):
+        if len(columns) == 1:
+            counted[number] = min(sizes[columns[0]], SPREAD) / min(sizes[columns[0]], LIKELY)
+    used = lattice.used
+    return replace(lattice, used=replace(used, values=used.values * counted[used.columns]))
 
 
 def _energy(num_columns: int) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from equipoise.core import FloatArray, report
 from equipoise.data_players.mixture_block import Block, Columns, Factors, Measured, Singles
 from equipoise.data_players.mixture_pairs import PairBlock, pair_blocks, suits
+from equipoise.data_players.mixture_pooled import pooled_pairs
 from equipoise.data_players.mixture_prior import prepared
 from equipoise.data_players.mixture_start import starting_tables, values_together
 from equipoise.data_players.mixture_threads import side_by_side
@@ -86,9 +87,10 @@ def best_num_sweeps(
         z = rng.standard_normal(marginal.shares.shape)
         z *= np.divide(1.0, np.sqrt(marginal.precisions), out=np.zeros_like(z), where=marginal.precisions > 0)
         noisier[columns] = Measured(marginal.shares + THINNING * z, marginal.precisions)
-        judges[columns] = marginal.shares - z / THINNING
+        judges[columns] = Measured(marginal.shares - z / THINNING, marginal.precisions)
     fitted, one_ways = prepared(noisier, sizes)
-    halves = {c: marginal._replace(apart=marginal.shares - judges[c]) for c, marginal in fitted.items()}
+    judged = pooled_pairs(judges, one_ways) | judges  # Pairs that were not measured are there for their empty cells.
+    halves = {c: marginal._replace(apart=marginal.shares - judged[c].shares) for c, marginal in fitted.items()}
     together = values_together(noisier, one_ways)
     pilot = Fit(halves, starting_tables(rng, one_ways, num_components, together))
     best, best_loss = 1, np.inf

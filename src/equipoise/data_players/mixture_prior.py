@@ -23,6 +23,7 @@ import numpy as np
 
 from equipoise.core import FloatArray
 from equipoise.data_players.mixture_block import Columns, Measured
+from equipoise.data_players.mixture_pooled import with_empty_cells
 
 __all__ = ["Prepared", "posterior_means", "prepared"]
 
@@ -47,7 +48,8 @@ class Prepared(NamedTuple):
     """What to fit.
 
     Attributes:
-        measured: The marginals, those of one column without (much of) their noise, with the weights of their cells.
+        measured: The marginals, those of one column without (much of) their noise, with the weights of their cells,
+            and pairs of which cells are empty (`mixture_pooled`).
         one_ways: The distribution of each column; uniform where nothing was measured.
     """
 
@@ -64,7 +66,7 @@ def prepared(measured: Mapping[Columns, Measured], sizes: Sequence[int]) -> Prep
         shares = one_ways[columns[0]] if whole_column else marginal.shares
         expected = reduce(np.multiply.outer, [one_ways[c] for c in columns])
         result[columns] = Measured(shares, marginal.precisions * _weights(expected, marginal.precisions))
-    return Prepared(result, one_ways)
+    return Prepared(with_empty_cells(result, measured, one_ways), one_ways)
 
 
 def posterior_means(noisy: FloatArray, stddev: float) -> FloatArray:

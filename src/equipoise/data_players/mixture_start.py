@@ -12,13 +12,13 @@ others being independent, gives p = d + (a - d)(b - d)/(1 - d); hence d = (p - a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from equipoise.core import FloatArray, IntArray
 from equipoise.data_players.mixture_block import Columns, Measured
+from equipoise.data_players.mixture_pooled import pooled_pairs
 
 __all__ = ["NUM_DRAWS", "Together", "starting_tables", "values_together"]
 
@@ -64,15 +64,11 @@ def values_together(measured: Mapping[Columns, Measured], one_ways: Sequence[Flo
         one_ways: The distribution of each column, as far as it is known.
     """
     found = []
-    for (first, second), (shares, precision) in _pairs(measured).items():
-        a, b = one_ways[first][:, None], one_ways[second][None, :]
-        stddev = precision**-0.5
+    for (first, second), (shares, stddev) in pooled_pairs(measured, one_ways).items():
         if stddev < PRECISE:
             continue
-        # The one-way marginals are known better than this pair's sums: it tells only what is beyond them.
-        rows, columns = shares.sum(axis=1, keepdims=True) - a, shares.sum(axis=0, keepdims=True) - b
-        centred = shares - rows / b.size - columns / a.size + (shares.sum() - 1.0) / shares.size
-        above, room = centred - a * b, np.minimum(a, b) - a * b
+        a, b = one_ways[first][:, None], one_ways[second][None, :]
+        above, room = shares - a * b, np.minimum(a, b) - a * b
         strong = (above > BEYOND_DOUBT * stddev) & (room > ROOM * stddev) & (above > NEARLY * room)
         # A standard deviation less than was seen: too many components are harder to unlearn than too few.
         believed = np.minimum(above, room) * (1.0 - stddev / np.maximum(above, stddev))
@@ -110,24 +106,6 @@ def starting_tables(
             table[free, rng.permutation(drawn)] += 1.0 / NUM_DRAWS
         tables.append(table)
     return tables
-
-
-def _pairs(measured: Mapping[Columns, Measured]) -> dict[tuple[int, int], tuple[FloatArray, float]]:
-    """Every pair of columns that was measured together: its shares from all such marginals, and their precision.
-
-    Summing out multiplies the noise's variance by the number of cells that are summed (see `mixture_prior`).
-    """
-    pooled: dict[tuple[int, int], tuple[FloatArray, float]] = {}
-    for columns, marginal in measured.items():
-        if len(columns) < 2 or marginal.precisions.min() <= 0.0:
-            continue
-        variance = float((1.0 / marginal.precisions).sum())
-        for pair in combinations(columns, 2):
-            summed = marginal.shares.sum(axis=tuple(axis for axis, c in enumerate(columns) if c not in pair))
-            worth = summed.size / variance
-            total, precision = pooled.get(pair, (0.0, 0.0))
-            pooled[pair] = total + worth * summed, precision + worth
-    return {pair: (total / precision, precision) for pair, (total, precision) in pooled.items()}
 
 
 def _fixed(
