@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from tests.service.conftest import TOTAL, make_table
@@ -61,6 +64,40 @@ def test_no_server() -> None:
     with pytest.raises(ServiceError, match="cannot be reached"):
         client.table()
     client.close()
+
+
+class Overloaded(BaseHTTPRequestHandler):
+    """Never answers in time, and remembers what it was asked."""
+
+    seen: ClassVar[list[str]] = []
+
+    def do_POST(self) -> None:
+        self.seen.append(self.path)
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(503)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def test_what_a_busy_server_may_have_done_is_repeated_only_where_that_is_safe() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Overloaded) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            with eq.Client(f"http://127.0.0.1:{server.server_address[1]}", token="eqp_x", patience=2.0) as client:
+                for action in (lambda: client.invite("t", "Ada"), lambda: client.freeze("t"), lambda: client.ask("q")):
+                    with pytest.raises(ServiceError, match="503"):
+                        action()
+        finally:
+            server.shutdown()
+            thread.join()
+    times = {path: Overloaded.seen.count(path) for path in Overloaded.seen}
+    assert times.pop("/v1/tables/t/analysts") == 1
+    assert all(number > 1 for number in times.values())
+    assert len(times) == 2
 
 
 @pytest.mark.slow

@@ -165,9 +165,9 @@ class Client:
     ) -> dict[str, Any]:
         """Open a table for questions one by one; the whole cost is taken from its budgets now."""
         body = {"mode": mode, "epsilon": epsilon, "analyst_epsilon": analyst_epsilon, "columns": columns}
-        return self._object(
-            "POST", f"tables/{table}/online", {**body, "num_analysts": num_analysts, "queries_each": queries_each}
-        )
+        body |= {"num_analysts": num_analysts, "queries_each": queries_each}
+        found: dict[str, Any] = self._connection.call("POST", f"tables/{table}/online", body=body, repeatable=True)
+        return found
 
     def invite(self, table: str, name: str, *, days: float = 90.0) -> str:
         """Invite an analyst; returns the token, which is shown only now."""
@@ -181,7 +181,7 @@ class Client:
 
     def revoke(self, table: str, analyst: str) -> None:
         """Make an analyst's token useless."""
-        self._connection.call("POST", f"tables/{table}/analysts/{analyst}/revoke")
+        self._connection.call("POST", f"tables/{table}/analysts/{analyst}/revoke", repeatable=True)
 
     def spending(self, table: str) -> dict[str, Any]:
         """What was spent on a table: in total, by run, by analyst."""
@@ -189,11 +189,11 @@ class Client:
 
     def freeze(self, table: str) -> None:
         """Stop everything that would ask or release more from a table."""
-        self._connection.call("POST", f"tables/{table}/freeze")
+        self._connection.call("POST", f"tables/{table}/freeze", repeatable=True)
 
     def unfreeze(self, table: str) -> None:
         """Let a frozen table be asked and released again."""
-        self._connection.call("POST", f"tables/{table}/unfreeze")
+        self._connection.call("POST", f"tables/{table}/unfreeze", repeatable=True)
 
     def open_collection(
         self,
@@ -213,7 +213,7 @@ class Client:
 
     def close_collection(self, collection: str) -> str:
         """Answer all batches of a collection, in a worker; returns the job's id, to `wait` for."""
-        return str(self._connection.call("POST", f"collections/{collection}/close", key=collection)["job"])
+        return str(self._connection.call("POST", f"collections/{collection}/close", repeatable=True)["job"])
 
     def release(self, table: str, *, epsilon: float, key: str | None = None, **settings: Any) -> str:
         """Make a release in a worker; returns the job's id, to `wait` for.

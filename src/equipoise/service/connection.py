@@ -41,7 +41,9 @@ class Connection:
         """Close it."""
         self._http.close()
 
-    def call(self, method: str, path: str, *, body: Any = None, key: str | None = None) -> Any:
+    def call(
+        self, method: str, path: str, *, body: Any = None, key: str | None = None, repeatable: bool = False
+    ) -> Any:
         """What the service answers.
 
         Args:
@@ -49,11 +51,12 @@ class Connection:
             path: After `/v1/`.
             body: Sent as JSON.
             key: Sent as Idempotency-Key: the request may be repeated without being done twice.
+            repeatable: Whether doing it twice is as good as once, without a key too.
 
         Raises:
             EquipoiseError: what the library would raise, or `ServiceError`.
         """
-        response = self._send(method, path, body, key)
+        response = self._send(method, path, body, key, repeatable)
         _raise(response)
         return response.json() if response.content else None
 
@@ -63,7 +66,7 @@ class Connection:
         Raises:
             OutputError: it cannot be written.
         """
-        response = self._send("GET", path, None, None)
+        response = self._send("GET", path)
         _raise(response)
         found = Path(target)
         try:
@@ -72,7 +75,9 @@ class Connection:
             raise OutputError(f"cannot write {found}: {error.strerror}") from error
         return found
 
-    def _send(self, method: str, path: str, body: Any, key: str | None) -> httpx.Response:
+    def _send(
+        self, method: str, path: str, body: Any = None, key: str | None = None, repeatable: bool = False
+    ) -> httpx.Response:
         """Send a request; repeat it while the server is away, if that cannot do anything twice."""
         import httpx
 
@@ -86,8 +91,12 @@ class Connection:
                     return response
             except httpx.TransportError as error:
                 failure = type(error).__name__
-            repeatable = key is not None or method in ("GET", "PUT") or (response is not None)
-            if not repeatable or time.monotonic() + pause > until:
+            # A server that is too busy to answer (503) may have done it all the same; one that refuses (429) has not.
+            refused = response is not None and response.status_code == 429
+            if (
+                not (refused or repeatable or key is not None or method in ("GET", "PUT"))
+                or time.monotonic() + pause > until
+            ):
                 if response is not None:
                     return response
                 raise ServiceError(f"the service at {self._http.base_url} cannot be reached ({failure})")

@@ -47,6 +47,9 @@ FILES = (
 """What a release folder may hold; nothing else is ever sent."""
 
 TICK = 0.25
+MOST_PAUSE = 4.0
+"""Seconds between two looks: when all is well, and while the database is away."""
+
 MOST_STARTS = 5
 """A worker that dies this often is not started again by itself."""
 
@@ -176,13 +179,17 @@ class Jobs:
         return self._settings.releases / job / name
 
     def _watch(self) -> None:
-        while not self._stop.wait(TICK):
+        pause = TICK
+        while not self._stop.wait(pause):
             try:
                 self._tick()
+                pause = TICK
+                continue
             except EquipoiseError as error:
                 logger.warning("jobs: %s", error)
             except Exception as error:  # the thread must outlive a full disk; the message may quote what it should not
                 logger.error("jobs: unexpected %s", type(error).__name__)
+            pause = min(2 * pause, MOST_PAUSE)
 
     def _tick(self) -> None:
         for job, worker in list(self._workers.items()):
