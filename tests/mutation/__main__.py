@@ -32,9 +32,10 @@ TESTS = (
     "tests/cli/test_analyst_ledger.py",
     "src/equipoise/privacy",
 )
-"""What might notice a change of the private side, and is quick; no PostgreSQL, which would be started each time."""
+"""What might notice a change of the private side, and is quick; no PostgreSQL, and nothing that starts processes."""
 OPTIONS = ["-q", "-p", "no:randomly", "-p", "no:xdist", "--doctest-modules", "-o", "tmp_path_retention_policy=none"]
 NOT_RUN = "not slow"
+LEFT_OUT = "not postgres and not processes"
 
 
 def main() -> None:
@@ -52,9 +53,11 @@ def main() -> None:
     mutants = [mutant for name in names for mutant in mutants_of(SOURCE, f"privacy/{name}.py", told.share)]
     random.Random(0).shuffle(mutants)  # what has been tried when time is up is a fair sample of all modules
     rows = _rows(report)
+    tried = {key: row["outcome"] for key, row in rows.items()}
     if told.again:
-        rows = {key: row for key, row in rows.items() if row["outcome"] == KILLED}
-    left = [mutant for mutant in mutants if _key(mutant.__dict__) not in rows]
+        left = [mutant for mutant in mutants if tried.get(_key(mutant.__dict__), KILLED) != KILLED]
+    else:
+        left = [mutant for mutant in mutants if _key(mutant.__dict__) not in tried]
     sys.stdout.write(f"{len(mutants)} mutants, {len(left)} to try\n")
     sys.stdout.flush()
     if left:
@@ -64,7 +67,7 @@ def main() -> None:
 
 def _run(told: argparse.Namespace, left: list[Mutant], report: Path) -> None:
     tests = [str(REPOSITORY / path) for path in TESTS]
-    arguments = [*OPTIONS, "-m", NOT_RUN, "-k", "not postgres", f"--basetemp={told.folder / 'tmp'}", *tests]
+    arguments = [*OPTIONS, "-m", NOT_RUN, "-k", LEFT_OUT, f"--basetemp={told.folder / 'tmp'}", *tests]
     sys.path.insert(0, str(REPOSITORY))
     trials = Trials(SOURCE, left, told.allowance, report, told.folder / "reach.jsonl")
     status = pytest.main(arguments, plugins=[trials])

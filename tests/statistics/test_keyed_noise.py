@@ -62,3 +62,16 @@ def test_a_hit_has_the_probability_of_a_laplace_tail_and_bits_are_independent() 
 def test_tests_that_were_not_paid_for_are_refused() -> None:
     with pytest.raises(LedgerError, match="not been charged"):
         WindowTest(Charged(), KeyedNoise(new_secret()))
+
+
+def test_both_ends_of_a_window_belong_to_it() -> None:
+    tests = WindowTest(Charged(ConditionalRelease(Fraction(1, 2), 10, Fraction(1, 100))), KeyedNoise(bytes(32)))
+    count = bits(10, 20).truth().take(np.array([1]))
+    noisy = tests.test(count, ("a",), low=10**6, high=10**6 + 1)
+    assert noisy is not None
+    assert tests.test(count, ("a",), low=noisy, high=10**6) is None
+    assert tests.test(count, ("a",), low=-(10**6), high=noisy) is None
+    assert tests.test(count, ("a",), low=noisy + 1, high=10**6) == noisy
+    assert tests.test(count, ("a",), low=-(10**6), high=noisy - 1) == noisy
+    assert tests.scale == 2
+    assert tests.max_hits == 10

@@ -15,6 +15,7 @@ import pytest
 from scipy import stats
 from tests.noise import log_exponential_mechanism, log_permute_and_flip
 
+from equipoise.privacy import exact_selection
 from equipoise.privacy.noise import ExactNoise
 
 THRESHOLD = 1e-10
@@ -88,3 +89,23 @@ def test_top_k_has_the_law_of_draws_without_replacement() -> None:
     assert stats.chisquare(found, expected * runs / expected.sum()).pvalue > THRESHOLD
     wrong = np.array([p[a] * p[b] for a, b in cells])
     assert stats.chisquare(found, wrong / wrong.sum() * runs).pvalue < THRESHOLD
+
+
+@pytest.mark.parametrize(("law", "log_probability"), LAWS)
+def test_bounds_that_are_far_too_large_cost_time_and_change_nothing(
+    law: str, log_probability: Callable[..., float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the bounds overshoot is rejected again: the law rests on no float. Unrejected, half would be wrong."""
+    given, runs, noise, honest = np.array([0, 1500, 1500, 3200]), 4000, ExactNoise(), exact_selection.weight_bounds
+
+    def wasteful(gaps: np.ndarray, scale: float, bits: int) -> np.ndarray:
+        return np.minimum(honest(gaps, scale, bits) * np.where(np.arange(len(gaps)) == 0, 8, 1), 1 << bits)
+
+    monkeypatch.setattr(exact_selection, "weight_bounds", wasteful)
+    monkeypatch.setattr(exact_selection, "fixed_point_bits", lambda number: 30)
+    observed = np.bincount([noise.largest(given, SCALE, 1, law)[0] for _ in range(runs)], minlength=4)
+    expected = np.exp([log_probability(given, SCALE, i) for i in range(4)])
+    assert stats.chisquare(observed, expected / expected.sum() * runs).pvalue > THRESHOLD
+    if law == "gumbel":
+        believed = wasteful(given.max() - given, SCALE, 30)
+        assert stats.chisquare(observed, believed / believed.sum() * runs).pvalue < THRESHOLD

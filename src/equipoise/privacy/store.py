@@ -111,6 +111,8 @@ def url_of(location: str | Path) -> str:
     Example:
         >>> url_of("people.ledger.sqlite"), url_of("postgresql://me@127.0.0.1/equipoise")
         ('sqlite:///people.ledger.sqlite', 'postgresql+psycopg://me@127.0.0.1/equipoise')
+        >>> url_of("postgres://me@127.0.0.1/equipoise"), url_of("sqlite:///here.sqlite")
+        ('postgresql+psycopg://me@127.0.0.1/equipoise', 'sqlite:///here.sqlite')
     """
     text = str(location)
     if text.startswith(("postgresql://", "postgres://")):

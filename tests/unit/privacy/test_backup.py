@@ -227,3 +227,6 @@ def test_what_is_missing_makes_up_for_the_difference(then: Cost, now: Cost) -> N
     for name in ("rho", "delta", "shift", "factor", "conditional_rho", "conditional_epsilon"):
         assert getattr(after, name) >= getattr(then, name)
     assert after.epsilon is None or (then.epsilon is not None and after.epsilon >= then.epsilon)
+    same = missing(now, now)
+    assert (same.rho, same.delta, same.shift, same.factor) == (0, 0, 0, 1)
+    assert (same.conditional_rho, same.conditional_epsilon, same.epsilon or 0) == (0, 0, 0)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import hashlib
+import json
 import multiprocessing
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +17,7 @@ from equipoise.core import Move
 from equipoise.errors import BudgetError, LedgerError
 from equipoise.privacy import accountant, store
 from equipoise.privacy.accountant import Cost
+from equipoise.privacy.analyst_opening import close_session
 from equipoise.privacy.events import Exponential, Gaussian, Group
 from equipoise.privacy.gate import Gate, Turn
 from equipoise.privacy.ledger import Account, Ledger
@@ -236,3 +239,57 @@ def test_not_a_ledger(tmp_path: Path) -> None:
         Ledger(path)
     with pytest.raises(LedgerError, match="does not exist"):
         Ledger(tmp_path / "nowhere" / "ledger.sqlite")
+
+
+def test_the_entries_of_a_release_are_these_and_no_others(tmp_path: Path) -> None:
+    """The format of the chain, word by word: other programs, and old ledgers, rely on it."""
+    path = tmp_path / "ledger.sqlite"
+    account = open_account(str(path))
+    run = start(account, RHO / 2)
+    Gate(run, noise=NoNoise()).play(pay(SELECT))
+    run.finish()
+    account.change_total(epsilon=4.0, delta=1e-8)
+    with store.read(store.connect(path)) as connection:
+        rows = connection.execute(sa.select(store.entries).order_by(store.entries.c.id)).all()
+        (body,) = connection.execute(sa.select(store.moves.c.body)).scalars()
+    answer = hashlib.sha256(body).hexdigest()
+    event = {"kind": "exponential", "epsilon": "1/10", "num_selected": 1}
+    assert [json.loads(row.body) for row in rows] == [
+        {"what": "account", "name": "people", "epsilon": "3.0", "delta": "1e-09", "rows_per_unit": 1},
+        {"what": "reserve", "run": "r1", "cost": f"{RHO / 2} - 0", "plan": {"seed": 1}},
+        {"what": "event", "run": "r1", "move": 0, "event": event, "cost": "1/800 1/10 0", "answer": answer},
+        {"what": "done", "run": "r1", "spent": "1/800 1/10 0"},
+        {"what": "total", "epsilon": "4.0", "delta": "1e-08"},
+    ]
+    assert [row.run for row in rows] == [None, "r1", "r1", "r1", None]
+    digest = ""
+    for row in rows:
+        assert row.body == json.dumps(json.loads(row.body), sort_keys=True, separators=(",", ":"))
+        digest = hashlib.sha256((digest + row.body).encode()).hexdigest()
+        assert row.digest == digest
+
+
+def test_what_is_told_of_runs(tmp_path: Path) -> None:
+    account = open_account(str(tmp_path / "ledger.sqlite"))
+    start(account, RHO / 4, "later").finish()
+    start(account, RHO / 8, "open")
+    first, second = account.runs()
+    assert (first["run"], first["status"], first["spent"]) == ("later", "done", Cost())
+    assert (second["run"], second["status"], second["reserved"]) == ("open", "open", Cost(RHO / 8, None))
+    assert first["plan"] == {"seed": 1}
+    assert first["created"].endswith("+00:00")
+    assert account.declared == (3.0, 1e-9, 1)
+    assert account.run("open") is not None
+    assert account.run("nobody") is None
+    other = Ledger(tmp_path / "ledger.sqlite").account("other", epsilon=None, delta=None)
+    assert other.run("open") is None
+    assert other.declared == (None, None, 1)
+
+
+def test_a_run_of_a_table_without_analysts_is_closed_like_any(tmp_path: Path) -> None:
+    account = open_account(str(tmp_path / "ledger.sqlite"))
+    run = start(account, RHO / 4)
+    close_session(account, None, "r1")
+    assert run.status == "closed"
+    with pytest.raises(LedgerError, match="already closed"):
+        run.finish()

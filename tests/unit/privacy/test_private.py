@@ -69,3 +69,33 @@ def test_a_distance_has_no_distance(truth: Private) -> None:
     scores = truth.distance(np.zeros(truth.num_values))
     with pytest.raises(TypeError):
         scores.distance(np.zeros(truth.num_values))
+
+
+def test_a_part_of_a_part_keeps_everything(truth: Private) -> None:
+    scores = truth.distance(np.zeros(truth.num_values)).weighted(np.full(truth.num_values, 3))
+    part = scores.take(np.array([6, 1, 4])).take(np.array([4, 6]))
+    assert part.ids.tolist() == [4, 6]
+    assert (part.unit, part.linf_sensitivity) == (scores.unit, scores.linf_sensitivity) == (GRID, 3 * GRID)
+    assert reveal(part).tolist() == [int(reveal(scores)[4]), int(reveal(scores)[6])]
+
+
+def test_weights_of_one_change_nothing(truth: Private) -> None:
+    same = truth.weighted(np.ones(truth.num_values, dtype=np.int64))
+    assert same.linf_sensitivity == truth.linf_sensitivity
+    assert np.array_equal(reveal(same), reveal(truth))
+
+
+def test_maxima_sums_and_totals_have_the_sensitivity_of_what_they_are_made_of(truth: Private) -> None:
+    """The workload is the marginal of a (2 cells) and the joint one (6): a record moves 2 cells of each."""
+    weighted = truth.distance(np.zeros(8)).weighted(np.full(8, 5))
+    starts = np.array([0, 2, 8])
+    assert weighted.maxima(starts).linf_sensitivity == 5 * GRID
+    assert weighted.sums(starts).linf_sensitivity == 2 * 5 * GRID
+    assert weighted.total().linf_sensitivity == 4 * 5 * GRID
+    assert weighted.largest().linf_sensitivity == 5 * GRID
+    assert weighted.less(np.ones(8)).linf_sensitivity == 5 * GRID
+    assert truth.whole_distance(np.ones(8)).linf_sensitivity == 1
+    assert truth.payoffs(np.zeros(8), times=7).linf_sensitivity == 7 * GRID
+    assert truth.payoffs(np.zeros(8), times=7).num_values == 16
+    assert [weighted.maxima(starts).norms.l1, weighted.sums(starts).norms.l1] == [2, 4]
+    assert np.array_equal(reveal(weighted.less(np.ones(8))), reveal(weighted) - GRID)
