@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from equipoise.errors import DataError
+from equipoise.errors import DataError, LedgerError
 
 __all__ = ["ROUTES", "SEEDS", "post"]
 
@@ -113,13 +113,13 @@ def post(data: bytes) -> None:
     """Send a body, after a byte that chooses the route.
 
     Raises:
-        DataError: it was refused, with an explanation.
+        DataError: it was refused, with an explanation; the ledger's refusals have the status 503.
         RuntimeError: the service failed.
     """
     reply = _service().send(data[0] if data else 0, data[1:])
-    if reply.status_code >= 500:
+    if reply.status_code < 400:
+        return
+    told = reply.json()["error"]
+    if not told["message"] or (reply.status_code >= 500 and told["kind"] != LedgerError.__name__):
         raise RuntimeError(f"status {reply.status_code}")
-    if reply.status_code >= 400:
-        if not reply.json()["error"]["message"]:
-            raise RuntimeError("a refusal without a word")
-        raise DataError("refused")
+    raise DataError("refused")
