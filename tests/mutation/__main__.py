@@ -35,6 +35,7 @@ TESTS = (
 """What might notice a change of the private side, and is quick; no PostgreSQL, and nothing that starts processes."""
 OPTIONS = ["-q", "-p", "no:randomly", "-p", "no:xdist", "--doctest-modules", "-o", "tmp_path_retention_policy=none"]
 NOT_RUN = "not slow"
+DEAD = (KILLED, TIMEOUT)
 LEFT_OUT = "not postgres and not processes"
 
 
@@ -55,7 +56,7 @@ def main() -> None:
     rows = _rows(report)
     tried = {key: row["outcome"] for key, row in rows.items()}
     if told.again:
-        left = [mutant for mutant in mutants if tried.get(_key(mutant.__dict__), KILLED) != KILLED]
+        left = [mutant for mutant in mutants if tried.get(_key(mutant.__dict__), KILLED) not in DEAD]
     else:
         left = [mutant for mutant in mutants if _key(mutant.__dict__) not in tried]
     sys.stdout.write(f"{len(mutants)} mutants, {len(left)} to try\n")
@@ -92,10 +93,10 @@ def _tell(rows: list[dict[str, object]]) -> None:
     for name, counter in sorted(outcomes.items(), key=str):
         sys.stdout.write(f"{name}: {', '.join(f'{number} {outcome}' for outcome, number in counter.most_common())}\n")
     counted = [row for row in rows if row["outcome"] != UNCHANGED]
-    dead = sum(row["outcome"] in (KILLED, TIMEOUT) for row in counted)
+    dead = sum(row["outcome"] in DEAD for row in counted)
     sys.stdout.write(f"{dead} of {len(counted)} killed: {dead / max(1, len(counted)):.1%}\n")
     for row in sorted(counted, key=lambda row: (str(row["file"]), row["lines"])):
-        if row["outcome"] not in (KILLED, TIMEOUT):
+        if row["outcome"] not in DEAD:
             sys.stdout.write(f"{row['file']}:{row['lines'][0]} {row['outcome']}: {row['before']} -> {row['after']}\n")  # type: ignore[index]
 
 

@@ -208,3 +208,14 @@ def test_a_book_that_is_released_keeps_nothing_open_and_keys_are_told_apart(tmp_
     book.release()
     assert book._idle is None
     book.release()
+
+
+def test_what_is_due_at_the_start_belongs_to_the_first_move(tmp_path: Path) -> None:
+    opened("pmw", tmp_path / "ledger.sqlite", "p")
+    account = Ledger(tmp_path / "ledger.sqlite").existing("people")
+    assert account is not None
+    people = account.run("p")
+    assert people is not None
+    events = [entry for entry in people.entries() if entry["what"] == "event"]
+    assert [entry["move"] for entry in events] == [0]
+    assert events[0]["event"]["kind"] == "conditional_release"
