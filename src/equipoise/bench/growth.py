@@ -245,7 +245,7 @@ class Findings:
         told = ", ".join(f"{value:,} {name}" for name, value in asdict(BASE).items())
         about = (
             f"One size is changed at a time; the others stay at {told}. Processor seconds of a whole release with its"
-            " rows, everything compiled; memory beyond that of a process that has made a small release."
+            " rows, everything compiled; peak memory beyond what the process held before."
         )
         return build("Cost growth", about, plots, self.markdown)
 
