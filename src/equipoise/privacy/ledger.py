@@ -81,9 +81,10 @@ class Ledger:
         return None if key is None else Account(self.engine, key)
 
     def _anchored(self) -> tuple[str, ...]:
-        """The accounts that the anchor knows of."""
+        """The accounts that the anchor is sure of; one that was only promised may never have been committed."""
         anchor = anchor_of(store.location_of(self.engine))
-        return () if anchor is None else anchor.accounts()
+        heads = {} if anchor is None else {name: anchor.heads(name) for name in anchor.accounts()}
+        return tuple(name for name, pair in heads.items() if pair is not None and pair[0].digest)
 
     def verify(self) -> dict[str, int]:
         """Verify every account (`Account.verify`); returns the number of entries of each.

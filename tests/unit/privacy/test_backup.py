@@ -20,7 +20,7 @@ from equipoise.privacy.anchor import FOLDER_VARIABLE, Anchor, Head, anchor_of
 from equipoise.privacy.backup import backup, missing, restore
 from equipoise.privacy.cost import Cost
 from equipoise.privacy.gate import Gate
-from equipoise.privacy.ledger import Account
+from equipoise.privacy.ledger import Account, Ledger
 
 
 @pytest.fixture
@@ -121,8 +121,6 @@ def test_an_unfinished_release_of_a_copy_is_written_off(ledger: Path) -> None:
 def test_a_table_that_the_copy_does_not_know_is_charged_too(ledger: Path) -> None:
     released(ledger, "one", RHO / 4)
     copy = copy_of(ledger)
-    from equipoise.privacy.ledger import Ledger
-
     other = Ledger(ledger).account("other", epsilon=1.0, delta=1e-6)
     other.start(run="x", plan={"seed": 1}, reserve=Cost(Fraction(1, 100), None), unit_seed=7)
     ledger.unlink()
@@ -203,6 +201,34 @@ def test_a_crash_between_promise_and_commit_is_no_rollback(ledger: Path, monkeyp
     assert again.moves() == []
     Gate(again, noise=NoNoise()).play(pay(SELECT))
     assert account.verify() == 3
+
+
+def test_a_crash_in_the_very_first_transaction_is_no_rollback(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = Anchor.promise
+
+    def crash(anchor: Anchor, name: str, sure: Head | None, coming: Head) -> None:
+        honest(anchor, name, sure, coming)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Anchor, "promise", crash)
+        with pytest.raises(KeyboardInterrupt):
+            open_account(str(ledger))
+    assert Ledger(ledger).existing("people") is None
+    with pytest.raises(LedgerError, match="nothing was released yet"):
+        Ledger(ledger).verify()
+    open_account(str(ledger))
+    assert Ledger(ledger).verify() == {"people": 1}
+
+
+def test_a_ledger_that_lost_a_table_is_told_from_one_that_never_had_it(ledger: Path) -> None:
+    released(ledger, "one", RHO / 4)
+    assert Ledger(ledger).existing("others") is None
+    for ending in ("", "-wal", "-shm"):
+        Path(f"{ledger}{ending}").unlink(missing_ok=True)
+    for look in (lambda: Ledger(ledger).existing("people"), lambda: Ledger(ledger).verify()):
+        with pytest.raises(LedgerError, match="older than its anchor"):
+            look()
 
 
 def test_a_damaged_anchor_is_told(ledger: Path) -> None:
