@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -18,7 +19,7 @@ __all__ = ["Limits", "Outcome", "run"]
 POLL_SECONDS = 0.1
 GRACE_SECONDS = 30
 SHOWN = 300
-"""Characters of a process's last line that are kept."""
+"""Characters of a process's last words that are kept."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,11 @@ def run(command: Sequence[str], *, environment: Mapping[str, str], folder: Path,
         finally:
             _end_session(process)
         said.seek(0)
-        lines = said.read().decode(errors="replace").strip().splitlines() or ["it said nothing"]
+        words = _last_words(said.read().decode(errors="replace"))
     wall = time.monotonic() - began
     failed = stopped
     if stopped is None and process.returncode:
-        failed = f"{_ending(process.returncode)}: {lines[-1].strip()[:SHOWN]}"
+        failed = f"{_ending(process.returncode)}: {words}"
     return Outcome(failed, wall, cpu, peak)
 
 
@@ -131,6 +132,20 @@ def _end_session(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     if process.returncode is None:
         process.wait()
+
+
+def _last_words(said: str) -> str:
+    r"""The exception that ended a Python program, also one of several lines; of others the last line.
+
+    Example:
+        >>> _last_words("Traceback:\n  File x\na.b.SomeError:\n  Failed(\"why\n\")\n")
+        'a.b.SomeError: Failed("why ")'
+        >>> _last_words("one\ntwo\n"), _last_words("")
+        ('two', 'it said nothing')
+    """
+    lines = said.strip().splitlines() or ["it said nothing"]
+    begins = [k for k, line in enumerate(lines) if re.match(r"[\w.]+(Error|Exception)\b", line)]
+    return " ".join(" ".join(lines[begins[-1] if begins else -1 :]).split())[:SHOWN]
 
 
 def _ending(code: int) -> str:
