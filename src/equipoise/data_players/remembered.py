@@ -85,9 +85,9 @@ def held(workload: Queries, ids: IntArray, codes: Codes) -> FloatArray:
     Example:
         >>> from equipoise.data.domain import Domain
         >>> from equipoise.queries.conjunctions import Conjunctions
-        >>> pairs = Conjunctions.of(Domain(("a", "b"), (2, 2)), [[0, 1], [0, 1]], [[1, 1], [1, 0]])
+        >>> pairs = Conjunctions.of(Domain(("a", "b"), (2, 2)), [[0, 1], [0, 1]], [[1, 0], [1, 1]])
         >>> held(pairs, np.array([0, 1]), np.array([[1, 1, 1, 0], [1, 1, 0, 0]], dtype=np.uint8)).tolist()
-        [0.5, 0.25]
+        [0.25, 0.5]
     """
     try:
         columns, wanted = workload.literals(ids)
