@@ -89,10 +89,10 @@ class Asker:
                 self.seen[key] = asked, [Answer(**answer) for answer in found["answers"]]
         except eq.BudgetError:
             self.exhausted = True
-        except ServiceError:
+        except (ServiceError, eq.LedgerError):
             if self.keyed:
                 raise
-            time.sleep(0.1)  # the server is away, and the answer, if there was one, is lost
+            time.sleep(0.1)  # the server or its database is away, and the answer, if there was one, is lost
 
     def repeat(self, client: eq.Client, key: str) -> None:
         asked, answers = self.seen[key]

@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
 from equipoise.errors import (
@@ -119,6 +120,10 @@ def handle(app: FastAPI) -> None:
             return _answer(error.status, kind, str(error), {"Retry-After": str(max(1, round(error.wait)))})
         status = next((STATUS[cls] for cls in type(error).__mro__ if cls in STATUS), 409)
         headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+        if isinstance(error.__cause__, SQLAlchemyError):
+            # A driver's own words name hosts, sockets and users, which are nobody's business but the owner's.
+            logger.warning("%s in %s %s", type(error.__cause__).__name__, request.method, _route(request))
+            return _answer(status, kind, "the database did not answer; repeat the request with the same key", headers)
         return _answer(status, kind, str(error), headers)
 
     @app.exception_handler(RequestValidationError)
