@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -34,17 +35,14 @@ def test_processes_on_one_session_agree_and_pay_once(ledger_location: str, mode:
     size = 100 if mode == "noise" else MANY
     environment = os.environ | {"PYTHONPATH": f"{REPOSITORY / 'src'}{os.pathsep}{REPOSITORY}"}
     command = [sys.executable, "-c", CHILD, mode, str(size), ledger_location]
-    children = [
-        subprocess.Popen(
-            [*command, f"analyst {number}", str(SHARED), str(OWN)],
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-            cwd=REPOSITORY,
-        )
-        for number in range(NUM_PROCESSES)
-    ]
-    told = [json.loads(child.communicate(timeout=240)[0]) for child in children]
+    with ExitStack() as stack:
+        children = []
+        for number in range(NUM_PROCESSES):
+            arguments = [*command, f"analyst {number}", str(SHARED), str(OWN)]
+            child = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment, cwd=REPOSITORY)
+            children.append(stack.enter_context(child))
+            stack.callback(child.kill)
+        told = [json.loads(child.communicate(timeout=240)[0]) for child in children]
     assert all(shared == told[0][0] for shared, _ in told)
     answers = [*told[0][0], *(answer for _, own in told for answer in own)]
     paid = sum(answer["source"] == "paid" for answer in answers)

@@ -7,16 +7,13 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.service.conftest import TOTAL, make_table
 from tests.service.processes import Process
 
 import equipoise as eq
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
@@ -27,8 +24,6 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this ma
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield started
@@ -153,7 +148,7 @@ def test_an_analysts_whole_visit(page: Page, site: Site) -> None:
     page.get_by_label("Column", exact=True).select_option("age")
     page.get_by_label("From").select_option(label="20..39")
     page.get_by_label("To").select_option(label="40..59")
-    page.wait_for_function("document.querySelector('textarea').value === 'age in 20..59'")
+    expect(page.get_by_label("As text")).to_have_value("age in 20..59")
     page.get_by_label("As text").fill("age in 20..59 and sx = Female")
     page.locator(".error", has_text="expected a column").wait_for()
     page.get_by_label("As text").fill("age in 20..59 and sex = Female")
@@ -191,7 +186,7 @@ def test_an_exhausted_allowance_on_a_phone(browser: Browser, site: Site) -> None
 def test_the_server_is_killed_in_the_middle_of_a_question(page: Page, site: Site) -> None:
     token = site.invite("Mallory")
     sign_in(page, token)
-    page.wait_for_function("document.querySelector('textarea').value !== ''")
+    expect(page.get_by_label("As text")).not_to_have_value("")
     site.process.kill()
     page.get_by_role("button", name="Ask", exact=True).click()
     told(page, "The server does not answer. Trying again")

@@ -73,12 +73,15 @@ class Anchor:
         Raises:
             LedgerError: the file is damaged.
         """
-        found = self._read().get(account)
-        return None if found is None else (Head(**found["sure"]), Head(**found["next"]))
+        return self.all_heads().get(account)
 
-    def accounts(self) -> tuple[str, ...]:
-        """The accounts it knows."""
-        return tuple(self._read())
+    def all_heads(self) -> dict[str, tuple[Head, Head]]:
+        """The same for every account that it knows.
+
+        The ledger is compared with what was read *before* it: another process may write both in between, and the
+        ledger only grows.
+        """
+        return {name: (Head(**each["sure"]), Head(**each["next"])) for name, each in self._read().items()}
 
     def promise(self, account: str, sure: Head | None, coming: Head) -> None:
         """Write, before a commit, what the head will be; `sure` is the one in the ledger now."""

@@ -30,7 +30,7 @@ from equipoise.errors import LedgerError
 from equipoise.privacy import store
 from equipoise.privacy.accountant import rho_of
 from equipoise.privacy.anchor import Anchor, Head, anchor_of
-from equipoise.privacy.chain import append, canonical, head_of, held_by, write
+from equipoise.privacy.chain import anchored, append, canonical, head_of, held_by, write
 from equipoise.privacy.cost import Cost, cost_from_text, cost_to_text
 from equipoise.privacy.inspection import inspect
 from equipoise.privacy.run import now
@@ -95,8 +95,8 @@ def restore(copy: str | Path, location: str | Path, *, assume_all_spent: bool = 
     shutil.copyfile(source, staged)
     try:
         os.chmod(staged, 0o600)
-        heads = {} if anchor is None else {name: anchor.heads(name) for name in anchor.accounts()}
-        charged = _charge(staged, {name: pair[1] for name, pair in heads.items() if pair}, assume_all_spent)
+        heads = {} if anchor is None else anchor.all_heads()
+        charged = _charge(staged, {name: coming for name, (_, coming) in heads.items()}, assume_all_spent)
         for ending in ("", "-wal", "-shm"):
             if (old := Path(f"{place}{ending}")).exists():
                 old.rename(f"{staged}.damaged{ending}")
@@ -114,14 +114,14 @@ def restore(copy: str | Path, location: str | Path, *, assume_all_spent: bool = 
 def _is_whole(place: Path) -> bool:
     try:
         engine = store.connect(place)
+        known = anchored(engine)
         with store.read(engine) as connection:
             for key in connection.execute(sa.select(store.accounts.c.id)).scalars().all():
-                inspect(connection, key)
+                inspect(connection, key, known)
             names = set(connection.execute(sa.select(store.accounts.c.name)).scalars().all())
     except LedgerError:
         return False
-    anchor = anchor_of(f"sqlite:///{place}")
-    return anchor is None or set(anchor.accounts()) <= names
+    return set(known) <= names
 
 
 def _charge(staged: Path, heads: dict[str, Head], assume_all_spent: bool) -> dict[str, Cost]:
@@ -131,7 +131,7 @@ def _charge(staged: Path, heads: dict[str, Head], assume_all_spent: bool) -> dic
         rows = connection.execute(sa.select(store.accounts)).all()
         keys = {row.name: row.id for row in rows}
         for key in keys.values():
-            inspect(connection, key)
+            inspect(connection, key, anchored(engine))
             _write_off(connection, key)
         for name in sorted(set(keys) | set(heads)):
             head = heads.get(name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,17 @@ from equipoise.privacy import store
 from equipoise.privacy.anchor import Head, anchor_of
 from equipoise.privacy.cost import Cost, cost_from_text, cost_to_text
 
-__all__ = ["ROLLED_BACK", "append", "canonical", "digest_after", "head_of", "held_by", "require_anchored", "write"]
+__all__ = [
+    "ROLLED_BACK",
+    "anchored",
+    "append",
+    "canonical",
+    "digest_after",
+    "head_of",
+    "held_by",
+    "require_anchored",
+    "write",
+]
 
 ROLLED_BACK = (
     "the ledger is older than its anchor says: entries of the table {name} are missing, as after putting back a copy."
@@ -87,7 +97,7 @@ def append(connection: sa.Connection, account: int, run: str | None, body: dict[
     last = _last(connection, account)
     pending: dict[int, _Pending] = connection.info[_PENDING]
     if account not in pending:
-        pending[account] = _Pending(require_anchored(connection, account, last))
+        pending[account] = _Pending(require_anchored(connection, account, anchored(connection.engine), last))
     pending[account].changes |= body["what"] not in _KEEPING
     text = canonical(body)
     values = {"account": account, "run": run, "body": text, "digest": digest_after(last, text)}
@@ -102,23 +112,36 @@ def _last(connection: sa.Connection, account: int) -> str:
     return found or ""
 
 
-def require_anchored(connection: sa.Connection, account: int, last: str | None = None) -> Head:
+def anchored(engine: sa.Engine) -> dict[str, tuple[Head, Head]]:
+    """What the ledger's anchor knows (`Anchor.all_heads`); nothing where there is none."""
+    anchor = anchor_of(store.location_of(engine))
+    return {} if anchor is None else anchor.all_heads()
+
+
+def require_anchored(
+    connection: sa.Connection, account: int, known: Mapping[str, tuple[Head, Head]], last: str | None = None
+) -> Head:
     """The account's head; the chain up to it must contain the head that the anchor is sure of.
+
+    Args:
+        connection: A transaction.
+        account: The account.
+        known: What was `anchored` before the transaction saw the ledger, or while it keeps other writers out.
+        last: The digest of the account's last entry, if it is known.
 
     Raises:
         LedgerError: it does not: the ledger is older.
     """
     last = _last(connection, account) if last is None else last
-    anchor = anchor_of(store.location_of(connection.engine))
     name = connection.execute(sa.select(store.accounts.c.name).where(store.accounts.c.id == account)).scalar_one()
-    heads = None if anchor is None else anchor.heads(name)
+    heads = known.get(name)
     for head in heads or ():
         if head.digest == last:
             return head
     table = store.entries
     if heads is not None and heads[0].digest:
-        known = sa.select(table.c.id).where(table.c.account == account, table.c.digest == heads[0].digest)
-        if connection.execute(known).first() is None:
+        found = sa.select(table.c.id).where(table.c.account == account, table.c.digest == heads[0].digest)
+        if connection.execute(found).first() is None:
             raise LedgerError(ROLLED_BACK.format(name=name))
     return head_of(connection, account)[1] if last else _EMPTY
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from equipoise.errors import LedgerError
 from equipoise.privacy import accountant, events, store
+from equipoise.privacy.anchor import Head
 from equipoise.privacy.chain import digest_after, require_anchored
 from equipoise.privacy.cost import Cost, cost_from_text
 from equipoise.privacy.gate import within
@@ -52,8 +53,13 @@ class _Told:
                     self.spent[run] = cost_from_text(body["written_off"])  # type: ignore[index]
 
 
-def inspect(connection: sa.Connection, account: int) -> int:
+def inspect(connection: sa.Connection, account: int, known: Mapping[str, tuple[Head, Head]]) -> int:
     """Compare an account's tables with its chain of entries; returns the number of entries.
+
+    Args:
+        connection: A transaction.
+        account: The account.
+        known: What the anchor knew (`chain.anchored`) before the transaction saw the ledger.
 
     Raises:
         LedgerError: it says what is broken.
@@ -67,7 +73,7 @@ def inspect(connection: sa.Connection, account: int) -> int:
         _compare_runs(connection, account, told)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise LedgerError("the ledger holds an entry that cannot be read: it is damaged") from error
-    require_anchored(connection, account)
+    require_anchored(connection, account, known)
     return len(rows)
 
 

@@ -16,8 +16,7 @@ import sqlalchemy as sa
 
 from equipoise.errors import BudgetError, LedgerError
 from equipoise.privacy import store
-from equipoise.privacy.anchor import anchor_of
-from equipoise.privacy.chain import ROLLED_BACK, append, canonical, held_by, write
+from equipoise.privacy.chain import ROLLED_BACK, anchored, append, canonical, held_by, write
 from equipoise.privacy.cost import Cost, cost_from_text, cost_to_text
 from equipoise.privacy.inspection import inspect
 from equipoise.privacy.run import Run, now
@@ -74,17 +73,16 @@ class Ledger:
         Raises:
             LedgerError: it is not there, and the anchor says that it was.
         """
+        sure = self._sure()
         with store.read(self.engine) as connection:
             key = connection.execute(sa.select(store.accounts.c.id).where(store.accounts.c.name == name)).scalar()
-        if key is None and name in self._anchored():
+        if key is None and name in sure:
             raise LedgerError(ROLLED_BACK.format(name=name))
         return None if key is None else Account(self.engine, key)
 
-    def _anchored(self) -> tuple[str, ...]:
+    def _sure(self) -> tuple[str, ...]:
         """The accounts that the anchor is sure of; one that was only promised may never have been committed."""
-        anchor = anchor_of(store.location_of(self.engine))
-        heads = {} if anchor is None else {name: anchor.heads(name) for name in anchor.accounts()}
-        return tuple(name for name, pair in heads.items() if pair is not None and pair[0].digest)
+        return tuple(name for name, (sure, _) in anchored(self.engine).items() if sure.digest)
 
     def verify(self) -> dict[str, int]:
         """Verify every account (`Account.verify`); returns the number of entries of each.
@@ -92,9 +90,10 @@ class Ledger:
         Raises:
             LedgerError: something does not add up, there is no account, or the anchor knows of one that is missing.
         """
+        sure = self._sure()
         with store.read(self.engine) as connection:
             keys = {row.name: row.id for row in connection.execute(sa.select(store.accounts)).all()}
-        for name in self._anchored():
+        for name in sure:
             if name not in keys:
                 raise LedgerError(ROLLED_BACK.format(name=name))
         if not keys:
@@ -232,5 +231,6 @@ class Account:
         Raises:
             LedgerError: something does not add up; the message says what.
         """
+        known = anchored(self._engine)
         with store.read(self._engine) as connection:
-            return inspect(connection, self._key)
+            return inspect(connection, self._key, known)

@@ -199,9 +199,12 @@ def location_of(engine: sa.Engine) -> str:
 
 @contextmanager
 def read(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """A consistent view that waits for nobody."""
+    """A consistent view that waits for nobody: every statement sees the store as the first one did."""
+    options: dict[str, Any] = {"equipoise_reading": True}
+    if engine.dialect.name == "postgresql":
+        options["isolation_level"] = "REPEATABLE READ"  # SQLite's BEGIN gives the same by itself
     try:
-        with engine.connect().execution_options(equipoise_reading=True) as connection:
+        with engine.connect().execution_options(**options) as connection:
             yield connection
     except _DAMAGED as error:
         raise LedgerError(f"the ledger could not be read: {_reason(error)}") from error

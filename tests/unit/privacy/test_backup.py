@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
@@ -28,7 +30,7 @@ def ledger(tmp_path: Path) -> Path:
     return tmp_path / "people.sqlite"
 
 
-def released(ledger: Path, run: str, rho: Fraction) -> Account:
+def released(ledger: Path | str, run: str, rho: Fraction) -> Account:
     account = open_account(str(ledger))
     book = start(account, rho, run)
     Gate(book, noise=NoNoise()).play(pay(SELECT))
@@ -59,6 +61,33 @@ def test_an_older_copy_in_place_of_the_ledger_is_refused(ledger: Path) -> None:
     with pytest.raises(LedgerError, match="older than its anchor"):
         account.verify()
     assert [row["run"] for row in account.runs()] == ["one"]
+
+
+def test_what_others_write_while_the_ledger_is_read_is_no_alarm(
+    ledger_location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))  # so that both databases have an anchor
+    whole = store.read
+    written: list[str] = []
+
+    @contextmanager
+    def read(engine: sa.Engine) -> Iterator[sa.Connection]:
+        with whole(engine) as connection:
+            connection.execute(sa.select(store.entries.c.id)).all()  # from here on, what is seen stands still
+            written.append(f"run {len(written)}")
+            with monkeypatch.context() as patch:
+                patch.setattr(store, "read", whole)
+                released(ledger_location, written[-1], RHO / 4)
+            yield connection
+
+    account = released(ledger_location, "one", RHO / 4)
+    monkeypatch.setattr(store, "read", read)
+    assert account.verify() == 4
+    assert Ledger(ledger_location).existing("people") is not None
+    assert set(Ledger(ledger_location).verify()) == {"people"}
+    assert len(written) == 4
+    monkeypatch.setattr(store, "read", whole)
+    assert account.verify() == 4 + 3 * len(written)
 
 
 def test_a_ledger_that_was_removed_does_not_begin_anew(ledger: Path) -> None:
