@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -41,6 +42,35 @@ def test_debug_shows_the_traceback(bench: Bench, monkeypatch: pytest.MonkeyPatch
     assert "Traceback" in result.stderr
     monkeypatch.setenv("EQUIPOISE_DEBUG", "1")
     assert "Traceback" in bench.release().stderr
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_what_stops_a_command_is_told_even_when_it_ends_in_another_error(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, number: int, code: int
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        try:
+            signal.raise_signal(number)
+        except KeyboardInterrupt:  # as compiled modules do whose import is interrupted
+            raise ImportError("multiarray failed to import") from None
+
+    monkeypatch.setattr("equipoise.pipeline.count", interrupted)
+    before = signal.getsignal(number)
+    result = bench.release()
+    assert result.exit_code == code
+    assert "nothing is lost" in result.stderr
+    assert signal.getsignal(number) is before
+
+
+def test_an_ignored_interrupt_stays_ignored(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr("equipoise.pipeline.count", lambda *_, **__: seen.append(signal.getsignal(signal.SIGINT)))
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        bench.release()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [signal.SIG_IGN]
 
 
 def test_version_and_usage(bench: Bench) -> None:

@@ -86,7 +86,7 @@ def test_an_interrupted_fit_goes_on_and_ends_as_if_it_had_not_been(folder: Path)
     fit = ("--option", "num_sweeps=150", "--option", "num_components=300")
     arguments = command(folder, "release", *fit, "-o", str(folder / "out"))
     code, said = interrupt(arguments, lambda: committed(folder, "moves") > 0)
-    assert code == 130
+    assert code == 130, said
     assert "interrupted; nothing is lost: repeat the command" in said
     (before,) = account(folder).runs()
     assert before["status"] == "open"
@@ -117,7 +117,7 @@ def test_an_interrupted_tuning_keeps_its_dice(folder: Path) -> None:
     )
     arguments = command(folder, "tune", *more)
     code, said = interrupt(arguments, lambda: committed(folder, "sealed") > 1)
-    assert code == 130
+    assert code == 130, said
     assert "nothing is lost" in said
     (before,) = account(folder).runs()
     assert before["spent"] == before["reserved"]

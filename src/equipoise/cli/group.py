@@ -56,16 +56,17 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
+        signals = _Signals()
         try:
             require_no_secret(self._arguments)
-            with _terminable():
+            with signals.heeded():
                 return super().invoke(ctx)
         except _TYPER:
             raise
         except (Exception, KeyboardInterrupt) as error:
             if ctx.params.get("debug"):
                 traceback.print_exception(error, file=sys.stderr)
-            self._fail(error)
+            self._fail(error if isinstance(error, EquipoiseError) else signals.raised or error)
 
     def _fail(self, error: BaseException) -> NoReturn:
         kind, message, exit_code = self._told(error)
@@ -115,22 +116,35 @@ def require_no_secret(arguments: Sequence[str]) -> None:
         )
 
 
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Have SIGTERM end the command as an interrupt does: what is open is closed, and the user told how to go on."""
-    if threading.current_thread() is not threading.main_thread():  # signals are not for other threads to handle
-        yield
-        return
+class _Signals:
+    """SIGINT and SIGTERM end a command alike: what is open is closed, and the user told how to go on.
 
-    def stop(*_: object) -> NoReturn:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # who cannot wait sends a second one
-        raise Terminated
+    What was raised is kept: compiled code that is interrupted, as when it imports a module, may end in an error of
+    its own.
+    """
 
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    raised: KeyboardInterrupt | None = None
+
+    @contextmanager
+    def heeded(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():  # signals are not for other threads to handle
+            yield
+            return
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        # Ignored, as under nohup, it stays ignored; None is a handler that Python cannot put back.
+        heeded = [number for number, handler in before.items() if handler not in (signal.SIG_IGN, None)]
+        for number in heeded:
+            signal.signal(number, self._stop)
+        try:
+            yield
+        finally:
+            for number in heeded:
+                signal.signal(number, before[number])
+
+    def _stop(self, number: int, _frame: object) -> NoReturn:
+        signal.signal(number, signal.SIG_DFL)  # who cannot wait sends a second one
+        self.raised = Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
+        raise self.raised
 
 
 class ByDefault(TyperGroup):
