@@ -1,4 +1,4 @@
-"""Mutation testing of `privacy/`: `python -m tests.mutation FOLDER [--module M ...] [--allowance S] [--share P]`.
+"""Mutation testing of `privacy/`: `python -m tests.mutation FOLDER [--share P] [--draw N] [--module M ...]`.
 
 Writes `FOLDER/mutants.jsonl`, a line a mutant, and prints the score and what survived. What an earlier call tried is
 not tried again; with `--again` the mutants that were not killed are, with more of the tests that reach them.
@@ -44,14 +44,15 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--module", action="append", help="name of a file of privacy/, without .py; all if not given")
-    parser.add_argument("--allowance", type=float, default=3.0)
-    parser.add_argument("--share", type=float, default=1.0, help="of the mutants, chosen at random, the same each time")
+    parser.add_argument("--allowance", type=float, default=10.0, help="seconds of tests a mutant")
+    parser.add_argument("--share", type=float, default=1.0, help="of the mutants, chosen at random")
+    parser.add_argument("--draw", type=int, default=0, help="which random sample; the same each time")
     parser.add_argument("--again", action="store_true")
     told = parser.parse_args()
     told.folder.mkdir(parents=True, exist_ok=True)
     report = told.folder / "mutants.jsonl"
     names = told.module or sorted(path.stem for path in (SOURCE / "privacy").glob("*.py"))
-    mutants = [mutant for name in names for mutant in mutants_of(SOURCE, f"privacy/{name}.py", told.share)]
+    mutants = [mutant for name in names for mutant in mutants_of(SOURCE, f"privacy/{name}.py", told.share, told.draw)]
     random.Random(0).shuffle(mutants)  # what has been tried when time is up is a fair sample of all modules
     rows = _rows(report)
     tried = {key: row["outcome"] for key, row in rows.items()}

@@ -101,10 +101,10 @@ class _Replacement(cst.CSTTransformer):
         return self.new if original_node is self.old else updated_node
 
 
-def mutants_of(source: Path, file: str, share: float = 1.0) -> list[Mutant]:
-    """Mutants of a module that are Python and not the same program; a share of them is a fair sample, always the same.
+def mutants_of(source: Path, file: str, share: float = 1.0, draw: int = 0) -> list[Mutant]:
+    """Mutants of a module that are Python and not the same program; a share of them is a fair sample.
 
-    A larger share has the mutants of a smaller one, and more.
+    The same `draw` gives the same sample each time, and with a larger share the mutants of a smaller one, and more.
     """
     text = (source / file).read_text()
     wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
@@ -117,7 +117,7 @@ def mutants_of(source: Path, file: str, share: float = 1.0) -> list[Mutant]:
     for place, function, old, new, lines in visitor.found:
         numbers[function] += 1
         changes.append((place, function, numbers[function], old, new, lines))
-    random.Random(file).shuffle(changes)
+    random.Random(f"{file} {draw}").shuffle(changes)
     found = []
     for place, function, number, old, new, lines in changes[: math.ceil(share * len(changes))]:
         changed = module.code_for_node(module.body[place].visit(_Replacement(old, new)))  # type: ignore[arg-type]

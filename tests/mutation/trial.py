@@ -7,6 +7,7 @@ until one fails. Limits are in seconds of the processor's time, so a busy machin
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -64,6 +65,7 @@ class Trials:
         if unknown:
             _forked(lambda: self._look(unknown), 3600)
             self._read()
+        gc.freeze()  # or a child's first collection would copy every page of what was imported
         with self.report.open("a") as file:
             for number, mutant in enumerate(self.mutants, 1):
                 outcome, killer, seconds = self._try(mutant, items)
@@ -116,7 +118,7 @@ class Trials:
             return UNREACHED, None, 0.0
         killer = self.notes.with_suffix(".killer")
         killer.write_text("")
-        status = _forked(lambda: _attempt(mutant, chosen, killer), 4 + 3 * seconds)
+        status = _forked(lambda: _attempt(mutant, chosen, killer), 5 + 1.5 * seconds)
         outcome = {ALIVE: SURVIVED, NO_FUNCTION: UNCHANGED, -signal.SIGXCPU: TIMEOUT}.get(status, KILLED)
         return outcome, killer.read_text() or None, time.monotonic() - begun
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from equipoise.algorithms import ALGORITHMS, Algorithm, create
 from equipoise.audit.enumeration import Loss, loss_of
+from equipoise.audit.less_noise import LessNoise
 from equipoise.audit.sampling import Sampled, sample
 from equipoise.audit.subject import Subject, quick_options, subject_of
 from equipoise.errors import EquipoiseError, SettingError
+from equipoise.privacy.noise import ExactNoise, Noise
 
 __all__ = ["Audit", "audit", "audits"]
 
@@ -30,6 +32,7 @@ class Audit:
         losses: Of each move, by enumeration.
         controls: The same with half the noise.
         sampled: Of the dearest move, by sampling; None where that was not asked for.
+        sampled_control: The same with half the noise: few runs may not find it out.
     """
 
     method: str
@@ -37,6 +40,7 @@ class Audit:
     losses: tuple[Loss, ...]
     controls: tuple[Loss, ...]
     sampled: Sampled | None
+    sampled_control: Sampled | None
 
     @property
     def holds(self) -> bool:
@@ -60,7 +64,6 @@ class Audit:
 
     def to_json(self) -> dict[str, Any]:
         """For scripts."""
-        sampled = None if self.sampled is None else self.sampled._asdict() | {"holds": self.sampled.holds}
         return {
             "method": self.method,
             "currency": "epsilon" if self.pure else "rho",
@@ -70,8 +73,13 @@ class Audit:
             "holds": self.holds,
             "half_the_noise": sum(loss.epsilon if self.pure else loss.rho for loss in self.controls),
             "half_the_noise_found": self.control_found,
-            "sampled": sampled,
+            "sampled": _told(self.sampled),
+            "half_the_noise_sampled": _told(self.sampled_control),
         }
+
+
+def _told(sampled: Sampled | None) -> dict[str, Any] | None:
+    return None if sampled is None else sampled._asdict() | {"holds": sampled.holds}
 
 
 def audit(algorithm: Algorithm, *, pure: bool = False, num_runs: int = 0) -> Audit:
@@ -89,18 +97,19 @@ def audit(algorithm: Algorithm, *, pure: bool = False, num_runs: int = 0) -> Aud
         pure,
         tuple(loss_of(subject.law(number)) for number in numbers),
         tuple(loss_of(subject.law(number, sabotage=HALF)) for number in numbers),
-        _sampled(subject, num_runs) if num_runs else None,
+        _sampled(subject, num_runs, ExactNoise()) if num_runs else None,
+        _sampled(subject, num_runs, LessNoise(HALF)) if num_runs else None,
     )
 
 
-def _sampled(subject: Subject, num_runs: int) -> Sampled:
+def _sampled(subject: Subject, num_runs: int, noise: Noise) -> Sampled:
     """Of the move that is charged most: the first one of some games is free."""
     charges = [subject.play(subject.game.rows, number)[1] for number in range(len(subject.history[0]))]
     number = max(range(len(charges)), key=lambda place: charges[place].rho)
     charge = charges[number]
     return sample(
-        lambda: subject.play(subject.game.rows, number)[0],
-        lambda: subject.play(subject.neighbour, number)[0],
+        lambda: subject.play(subject.game.rows, number, noise)[0],
+        lambda: subject.play(subject.neighbour, number, noise)[0],
         charge,
         num_runs=num_runs,
         delta=0.0 if charge.epsilon is not None else DELTA,

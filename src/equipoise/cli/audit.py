@@ -49,7 +49,7 @@ def audit(
         speaker.note(f"{each.method}: {'holds' if each.holds else 'BROKEN'}")
     if not found:
         raise SettingError("there is no such method; `equipoise methods` lists them")
-    titles = ("method", "currency", "moves", "claimed", "measured", "half noise", "found", "sampled epsilon >=", "")
+    titles = ("method", "currency", "moves", "claimed", "measured", "half noise", "found", "sampled, at least", "")
     shown = table_of(titles, [_row(each) for each in found], right=(2, 3, 4, 5))
     speaker.result({"audits": [each.to_json() for each in found]}, [shown])
     broken = [each.method for each in found if not each.holds]
@@ -94,7 +94,12 @@ def _load(text: str) -> Any:
 
 def _row(each: Audit) -> tuple[str, ...]:
     body = each.to_json()
-    sampled = "" if each.sampled is None else f"{each.sampled.found:.3f} (claimed {each.sampled.claimed:.3f})"
+    sampled = ""
+    if each.sampled is not None:
+        found, claimed = each.sampled.found_rho, each.sampled.claimed_rho
+        if each.pure:
+            found, claimed = each.sampled.found, each.sampled.claimed
+        sampled = f"{found:.3f} of {claimed:.3f}"
     return (
         each.method,
         body["currency"],

@@ -14,7 +14,8 @@ from equipoise.algorithms import Plan, Players, Setting, create
 from equipoise.algorithms.mwem import Mwem
 from equipoise.audit.enumeration import enumerate_move, loss_of
 from equipoise.audit.laws import factors_of
-from equipoise.audit.sampling import bound, sample
+from equipoise.audit.less_noise import LessNoise
+from equipoise.audit.sampling import FAILURE, Sampled, epsilon_bound, rho_bound, sample
 from equipoise.audit.subject import quick_options, subject_of
 from equipoise.audit.table import audit, audits
 from equipoise.core import Move
@@ -126,21 +127,81 @@ def runs_of(count: int, scale: float):  # type: ignore[no-untyped-def]
 
 
 def test_sampling_passes_the_claimed_noise_and_finds_half_of_it() -> None:
-    """4,000 runs on each table. False alarm: 1e-10. At half the noise the event "two above" has probabilities .11 and
-    .0003, so the bound is about 3.6 against 2.6 claimed; to miss it, 30 of 2,000 runs would have to show what 0.6
-    show in the mean (below 1e-38)."""
+    """4,000 runs on each table; false alarm: 1e-10. With the claimed noise the event "at least 1" has probabilities .70
+    and .30, and rho is found to be about .13 (of .5): above .05, unless the two frequencies together are missed by .1,
+    7 standard deviations (below 1e-11). With .3 of it they are .997 and .003, and rho is found to be above 1."""
     charge = cost(Gaussian(Fraction(1), Fraction(1)))
     fair = sample(runs_of(0, 1.0), runs_of(1, 1.0), charge, num_runs=4000, delta=1e-2)
     assert fair.holds
     assert fair.found > 0.5
-    assert not sample(runs_of(0, 0.3), runs_of(1, 0.3), charge, num_runs=4000, delta=1e-2).holds
+    assert fair.found_rho > 0.05
+    control = sample(runs_of(0, 0.3), runs_of(1, 0.3), charge, num_runs=4000, delta=1e-2)
+    assert not control.holds
+    assert control.found_rho > 2 * control.claimed_rho
+    assert control.found > control.claimed
 
 
-def test_the_bound_says_nothing_of_equal_runs() -> None:
+def test_a_loss_of_one_kind_is_enough_to_break_a_claim() -> None:
+    told = sample(runs_of(0, 0.3), runs_of(1, 0.3), cost(Gaussian(Fraction(1), Fraction(1))), num_runs=1000, delta=1e-2)
+    assert not told.holds
+    assert not told._replace(found=0.0).holds
+    assert not told._replace(found_rho=0.0, found=told.claimed + 1e-9).holds
+    assert told._replace(found_rho=0.0, found=0.0).holds
+
+
+def test_the_bounds_say_nothing_of_equal_runs() -> None:
     same = np.zeros(1000)
-    assert bound(same, same, delta=0.0) < 0.1
-    assert bound(same, same, delta=0.5) < 0.1
-    assert math.isinf(bound(same[:2], same[:2], delta=0.99))
+    for delta in (0.0, 0.5, 0.99):
+        assert epsilon_bound(same, same, delta=delta) == 0
+        assert epsilon_bound(same[:2], same[:2], delta=delta) == 0
+    assert rho_bound(same, same) == rho_bound(same[:2], same[:2]) == 0
+    mixed = np.arange(1000) % 2
+    assert epsilon_bound(mixed, mixed, delta=0.0) == 0
+    assert rho_bound(mixed, mixed) == pytest.approx(0, abs=1e-12)
+
+
+def test_the_bounds_of_certain_events_are_those_of_clopper_and_pearson() -> None:
+    """All of 1,000 second halves against none: p and 1 - q are each at least (failure / 8)^(1/1000)."""
+    ones, zeros = np.ones(2000), np.zeros(2000)
+    p = (FAILURE / 8) ** (1 / 1000)
+    assert epsilon_bound(ones, zeros, delta=0.0) == pytest.approx(math.log(p / (1 - p)))
+    assert epsilon_bound(ones, zeros, delta=0.2) == pytest.approx(math.log((p - 0.2) / (1 - p)))
+    log_of = {a: math.log(p**a * (1 - p) ** (1 - a) + (1 - p) ** a * p ** (1 - a)) for a in (1.01, 1.5, 2, 4, 16)}
+    assert rho_bound(ones, zeros) == pytest.approx(max(log / (a * (a - 1)) for a, log in log_of.items()))
+
+
+def test_too_little_noise_of_a_whole_move_is_found_out_by_runs() -> None:
+    """1,000 runs on each table. With a quarter of the noise events have probabilities near .98 and .02, rho is 8 and .5
+    are claimed: to miss it, the half that counts would have to show .75 and .25 (below 1e-80). False alarm: 1e-10."""
+    subject = subject_of(create("hdmm", {}))
+    _, charge = subject.play(subject.game.rows, 0)
+
+    def sampled(noise: Noise) -> Sampled:
+        here, there = subject.game.rows, subject.neighbour
+        worlds = (lambda rows=rows: subject.play(rows, 0, noise)[0] for rows in (here, there))
+        return sample(*worlds, charge, num_runs=1000, delta=1e-3)
+
+    assert sampled(ExactNoise()).holds
+    assert not sampled(LessNoise(0.25)).holds
+
+
+def test_an_audit_with_runs_has_their_control_beside_them() -> None:
+    found = audit(create("hdmm", {}), num_runs=20)
+    told = found.to_json()
+    assert found.holds
+    assert told["sampled"]["num_runs"] == told["half_the_noise_sampled"]["num_runs"] == 20
+    assert told["sampled"]["claimed_rho"] == pytest.approx(0.5)
+    assert audit(create("hdmm", {})).to_json()["half_the_noise_sampled"] is None
+
+
+def test_less_noise_is_a_share_of_every_kind() -> None:
+    """Without any noise to speak of, everything is certain."""
+    noise, counts = LessNoise(1e-4), np.array([5, 9, 1], dtype=np.int64)
+    assert noise.gaussian(counts, 3.0).tolist() == noise.laplace(counts, 3.0).tolist() == [5, 9, 1]
+    assert noise.largest(counts, 3.0, 2, "gumbel").tolist() == [1, 0]
+    assert noise.largest(counts, 3.0, 1, "exponential").tolist() == [1]
+    assert noise.draws(counts, 3.0, 4).tolist() == [1] * 4
+    assert noise.coins(counts, 3.0).tolist() == [False] * 3
 
 
 @dataclass(frozen=True)
