@@ -2,7 +2,8 @@
 
 The players, the gate and the mechanisms are the product's own. Only the noise is not drawn: every outcome that it can
 have is tried in turn, with the probabilities that its law gives it on the one table and on the other. So a wrong sign,
-scale, sensitivity or price shows without statistics.
+scale, sensitivity or price shows without statistics. And with the noise's outcomes given, the move, its charge and
+whether it is the last must be the same on both tables: else something was told that the noise did not protect.
 
 A game is taken round by round: given the moves so far (one game is played with real noise to have some), the law of the
 next move is enumerated on both tables. By composition (bun2016concentrated, Lemma 1.7), if each conditional divergence
@@ -16,20 +17,36 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from equipoise.audit.laws import MOST_OUTCOMES, Factor, factors_of
+from equipoise.core import Move
 from equipoise.errors import SettingError
 from equipoise.privacy.cost import Cost
 
-__all__ = ["ORDERS", "Law", "Loss", "enumerate_move", "loss_of"]
+__all__ = ["ORDERS", "Law", "Loss", "Made", "enumerate_move", "loss_of"]
 
 ORDERS = (1.5, 2.0, 4.0, 16.0)
 
-World = Callable[[Any], Cost]
-"""Plays one move with the noise it is given; returns what was charged."""
+
+class Made(NamedTuple):
+    """A move that was made, what it was charged, and whether the game is over."""
+
+    move: Move | None
+    charge: Cost
+    over: bool = False
+
+    def same(self, other: Made) -> bool:
+        """Whether nothing tells this from another one."""
+        if (self.charge, self.over, self.move is None) != (other.charge, other.over, other.move is None):
+            return False
+        return all(map(np.array_equal, self.move or (), other.move or ()))
+
+
+World = Callable[[Any], Made]
+"""Plays one move with the noise it is given."""
 
 
 class _Asked(Exception):
@@ -126,7 +143,7 @@ def enumerate_move(here: World, there: World, *, sabotage: float = 1.0, only: tu
     )
 
 
-def _ask(world: World, script: tuple[Any, ...]) -> Cost | tuple[Any, ...]:
+def _ask(world: World, script: tuple[Any, ...]) -> Made | tuple[Any, ...]:
     try:
         return world(_Script(list(script)))
     except _Asked as asked:
@@ -150,11 +167,12 @@ class _Branch:
 
 def _follow(here: World, there: World, branch: _Branch, scaled: Callable[[str], float], sums: _Sums) -> None:
     one, two = _ask(here, branch.script), _ask(there, branch.script)
-    if isinstance(one, Cost) or isinstance(two, Cost):
-        if one != two:
-            raise SettingError("the move costs or asks for something else on a neighbouring table: it leaks")
-        assert isinstance(one, Cost)
-        _leaf(branch.carried, branch.logs, one, sums)
+    if isinstance(one, Made) or isinstance(two, Made):
+        if not (isinstance(one, Made) and isinstance(two, Made) and one.same(two)):
+            raise SettingError(
+                "the move, its charge or its draws differ on a neighbouring table, at the same noise: it leaks"
+            )
+        _leaf(branch.carried, branch.logs, one.charge, sums)
         return
     kind, values, scale, more = one
     if kind != two[0] or more != two[3] or len(values) != len(two[1]):
@@ -181,7 +199,7 @@ def _leads_nowhere(world: World, branch: _Branch, parts: tuple[Factor, ...]) -> 
     found = []
     for pick in (np.argmax, np.argmin):
         asked = _ask(world, (*branch.script, [part.outcomes[int(pick(part.here))] for part in parts]))
-        found.append(asked if isinstance(asked, Cost) else (asked[0], asked[1].tolist(), *asked[2:]))
+        found.append(asked.charge if isinstance(asked, Made) else (asked[0], asked[1].tolist(), *asked[2:]))
     return bool(found[0] == found[1])
 
 

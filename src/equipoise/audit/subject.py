@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from equipoise.algorithms import Algorithm, Plan, Players, Setting
 from equipoise.algorithms.algorithm import uses_public
 from equipoise.audit.book import MemoryBook
-from equipoise.audit.enumeration import Law, enumerate_move
+from equipoise.audit.enumeration import Law, Made, enumerate_move
 from equipoise.audit.toys import TinyGame, public_rows, standard
 from equipoise.core import Move
 from equipoise.privacy import Private
@@ -73,8 +73,8 @@ class Subject:
             state = data_player.step(np.random.default_rng([0, number + 1]), state, moves)
         return moves, seen, book
 
-    def play(self, rows: NDArray[np.int64], number: int, noise: Noise | None = None) -> tuple[Move, Cost]:
-        """Move `number` on a table, after the history's moves before it; and what it was charged."""
+    def play(self, rows: NDArray[np.int64], number: int, noise: Noise | None = None) -> Made:
+        """Move `number` on a table, after the history's moves before it."""
         moves, seen, before = self.history
         begun = before.ends[number - 1] if number else 0
         book = MemoryBook(self.plan.reserve, stored=moves[:number], charged=list(before.charged[:begun]))
@@ -82,14 +82,15 @@ class Subject:
         secret = query_player.init(self.truth(rows))
         for past in range(number):
             secret = query_player.recall(secret, seen[past], moves[past])
-        _, move = query_player.step(Gate(book, noise=noise), secret, seen[number])
-        return move, sum((price for _, price in book.charged[begun:]), Cost())
+        secret, move = query_player.step(Gate(book, noise=noise), secret, seen[number])
+        over = isinstance(query_player, Stops) and query_player.over(secret)
+        return Made(move, sum((price for _, price in book.charged[begun:]), Cost()), over)
 
     def law(self, number: int, *, sabotage: float = 1.0, only: tuple[str, ...] = ()) -> Law:
         """The law of a move on the table and on its neighbour."""
         return enumerate_move(
-            lambda noise: self.play(self.game.rows, number, noise)[1],
-            lambda noise: self.play(self.neighbour, number, noise)[1],
+            lambda noise: self.play(self.game.rows, number, noise),
+            lambda noise: self.play(self.neighbour, number, noise),
             sabotage=sabotage,
             only=only,
         )

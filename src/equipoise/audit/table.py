@@ -104,12 +104,12 @@ def audit(algorithm: Algorithm, *, pure: bool = False, num_runs: int = 0) -> Aud
 
 def _sampled(subject: Subject, num_runs: int, noise: Noise) -> Sampled:
     """Of the move that is charged most: the first one of some games is free."""
-    charges = [subject.play(subject.game.rows, number)[1] for number in range(len(subject.history[0]))]
+    charges = [subject.play(subject.game.rows, number).charge for number in range(len(subject.history[0]))]
     number = max(range(len(charges)), key=lambda place: charges[place].rho)
     charge = charges[number]
     return sample(
-        lambda: subject.play(subject.game.rows, number, noise)[0],
-        lambda: subject.play(subject.neighbour, number, noise)[0],
+        lambda: subject.play(subject.game.rows, number, noise).move,
+        lambda: subject.play(subject.neighbour, number, noise).move,
         charge,
         num_runs=num_runs,
         delta=0.0 if charge.epsilon is not None else DELTA,

@@ -12,7 +12,7 @@ import pytest
 
 from equipoise.algorithms import Plan, Players, Setting, create
 from equipoise.algorithms.mwem import Mwem
-from equipoise.audit.enumeration import enumerate_move, loss_of
+from equipoise.audit.enumeration import Made, enumerate_move, loss_of
 from equipoise.audit.laws import factors_of
 from equipoise.audit.less_noise import LessNoise
 from equipoise.audit.sampling import FAILURE, Sampled, epsilon_bound, rho_bound, sample
@@ -24,6 +24,7 @@ from equipoise.privacy.accountant import cost
 from equipoise.privacy.cost import Cost
 from equipoise.privacy.events import Exponential, Gaussian, Laplace
 from equipoise.privacy.noise import ExactNoise, Noise
+from equipoise.privacy.private import reveal
 
 QUICK = ("auto", "mixture", "mwem")
 
@@ -46,10 +47,10 @@ def test_a_static_plan_is_found_to_cost_exactly_what_it_is_charged() -> None:
 
 def worlds(first: int, second: int, event: Gaussian | Laplace, scale: float):  # type: ignore[no-untyped-def]
     def world(count: int):  # type: ignore[no-untyped-def]
-        def play(noise: Noise) -> Cost:
+        def play(noise: Noise) -> Made:
             draw = noise.gaussian if isinstance(event, Gaussian) else noise.laplace
-            draw(np.array([count], dtype=np.int64), scale)
-            return cost(event)
+            ids = np.array([0])
+            return Made(Move(ids, ids, draw(np.array([count], dtype=np.int64), scale), scale), cost(event))
 
         return play
 
@@ -61,9 +62,9 @@ def test_a_marginal_charged_for_sensitivity_1_is_found_out() -> None:
     for charged, holds in ((2, True), (1, False)):
 
         def world(counts: list[int], charged: int = charged):  # type: ignore[no-untyped-def]
-            def play(noise: Noise) -> Cost:
+            def play(noise: Noise) -> Made:
                 noise.gaussian(np.array(counts, dtype=np.int64), 3.0)
-                return cost(Gaussian(Fraction(charged), Fraction(9)))
+                return Made(None, cost(Gaussian(Fraction(charged), Fraction(9))))
 
             return play
 
@@ -74,9 +75,9 @@ def test_several_selections_charged_as_one_are_found_out() -> None:
     for charged, holds in ((3, True), (1, False)):
 
         def world(scores: list[int], charged: int = charged):  # type: ignore[no-untyped-def]
-            def play(noise: Noise) -> Cost:
+            def play(noise: Noise) -> Made:
                 noise.largest(np.array(scores, dtype=np.int64), 1.0, 3, "gumbel")  # epsilon 2
-                return cost(Exponential(Fraction(2), charged))
+                return Made(None, cost(Exponential(Fraction(2), charged)))
 
             return play
 
@@ -99,7 +100,25 @@ def test_a_charge_or_a_draw_that_depends_on_the_table_is_told() -> None:
         enumerate_move(cheap, dear)
     one, two = worlds(4, 5, Gaussian(Fraction(1), Fraction(9)), 3.0)
     with pytest.raises(SettingError, match="leaks"):
-        enumerate_move(one, lambda noise: two(noise) + Cost(Fraction(1)))
+        enumerate_move(one, lambda noise: two(noise)._replace(charge=Cost(Fraction(1))))
+
+
+def test_a_move_that_tells_more_than_its_noise_is_told() -> None:
+    """A count beside the noise, a choice by an exact score, another stopping time: all at the same noise."""
+    one, two = worlds(4, 5, Gaussian(Fraction(1), Fraction(9)), 3.0)
+    assert loss_of(enumerate_move(one, two)).holds
+    for name, told in (("ids", 1), ("signs", 1), ("stddev", 2.0), ("values", None)):
+
+        def telling(noise: Noise, name: str = name, told: object = told) -> Made:
+            made = two(noise)
+            value = None if told is None else np.array([told]) if name != "stddev" else told
+            return made._replace(move=made.move._replace(**{name: value}))
+
+        with pytest.raises(SettingError, match="leaks"):
+            enumerate_move(one, telling)
+    for changed in ({"over": True}, {"move": None}):
+        with pytest.raises(SettingError, match="leaks"):
+            enumerate_move(one, lambda noise, changed=changed: two(noise)._replace(**changed))
 
 
 def test_laws_are_laws() -> None:
@@ -174,11 +193,11 @@ def test_too_little_noise_of_a_whole_move_is_found_out_by_runs() -> None:
     """1,000 runs on each table. With a quarter of the noise events have probabilities near .98 and .02, rho is 8 and .5
     are claimed: to miss it, the half that counts would have to show .75 and .25 (below 1e-80). False alarm: 1e-10."""
     subject = subject_of(create("hdmm", {}))
-    _, charge = subject.play(subject.game.rows, 0)
+    charge = subject.play(subject.game.rows, 0).charge
 
     def sampled(noise: Noise) -> Sampled:
         here, there = subject.game.rows, subject.neighbour
-        worlds = (lambda rows=rows: subject.play(rows, 0, noise)[0] for rows in (here, there))
+        worlds = (lambda rows=rows: subject.play(rows, 0, noise).move for rows in (here, there))
         return sample(*worlds, charge, num_runs=1000, delta=1e-3)
 
     assert sampled(ExactNoise()).holds
@@ -254,6 +273,37 @@ class _Cheap:
 
     def recall(self, state, played, move):  # type: ignore[no-untyped-def]
         return self.inner.recall(state, played, move)  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class BestByTrueError(Mwem):
+    """MWEM that says beside its move how far off it was before, by the exact counts: as the best iterate would."""
+
+    def players(self, setting: Setting, plan: Plan) -> Players:
+        players = super().players(setting, plan)
+        return replace(players, query_player=_Telling(players.query_player))
+
+
+@dataclass(frozen=True)
+class _Telling:
+    inner: object
+
+    def init(self, truth):  # type: ignore[no-untyped-def]
+        return truth, self.inner.init(truth)  # type: ignore[attr-defined]
+
+    def step(self, gate, state, played):  # type: ignore[no-untyped-def]
+        truth, secret = state
+        secret, move = self.inner.step(gate, secret, played)  # type: ignore[attr-defined]
+        worst = np.argmax(np.abs(reveal(truth) - played.answers * 20))
+        return (truth, secret), move._replace(signs=np.full(len(move.ids), worst))
+
+    def recall(self, state, played, move):  # type: ignore[no-untyped-def]
+        return state[0], self.inner.recall(state[1], played, move)  # type: ignore[attr-defined]
+
+
+def test_what_is_chosen_by_an_exact_score_is_found_out() -> None:
+    with pytest.raises(SettingError, match="leaks"):
+        audit(BestByTrueError(**quick_options(Mwem)))
 
 
 def test_a_users_algorithm_that_charges_too_little_is_found_out() -> None:
