@@ -34,15 +34,15 @@ ORDERS = (1.5, 2.0, 4.0, 16.0)
 class Made(NamedTuple):
     """A move that was made, what it was charged, and whether the game is over."""
 
-    move: Move | None
+    move: Move
     charge: Cost
     over: bool = False
 
     def same(self, other: Made) -> bool:
         """Whether nothing tells this from another one."""
-        if (self.charge, self.over, self.move is None) != (other.charge, other.over, other.move is None):
+        if (self.charge, self.over) != (other.charge, other.over):
             return False
-        return all(map(np.array_equal, self.move or (), other.move or ()))
+        return all(np.array_equal(mine, its) for mine, its in zip(self.move, other.move, strict=True))  # type: ignore[arg-type]
 
 
 World = Callable[[Any], Made]
