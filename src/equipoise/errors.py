@@ -8,6 +8,7 @@
     ├── BudgetError           6   the ledger refuses: spent, asked, left
     ├── CapacityError         7   it would not fit the memory limit; names the method that would serve
     ├── LedgerError           8   the ledger cannot be read, is corrupt, or belongs to another table
+    │   └── LedgerConflict    8   the ledger is well, and holds the table or the session on other terms
     ├── OutputError           9   the release folder cannot be written or read
     └── CertificateError     10   a paid choice has no certificate; nothing was released
 
@@ -23,6 +24,7 @@ __all__ = [
     "CapacityError",
     "DataError",
     "EquipoiseError",
+    "LedgerConflict",
     "LedgerError",
     "OutputError",
     "QueryError",
@@ -77,6 +79,10 @@ class LedgerError(EquipoiseError):
     """The ledger cannot be read, is corrupt, or belongs to another table."""
 
     exit_code = 8
+
+
+class LedgerConflict(LedgerError):
+    """The ledger is well, and what is asked contradicts what it holds: to repeat it will not help."""
 
 
 class OutputError(EquipoiseError):

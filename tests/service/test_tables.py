@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.service.conftest import Service
+from tests.service.conftest import TOTAL, Service
 
 
 def test_a_steward_registers_freezes_and_sees_the_budget(service: Service) -> None:
@@ -58,3 +58,16 @@ def test_what_cannot_be_registered(service: Service) -> None:
             },
         ).text
     )
+
+
+def test_another_total_for_a_table_that_the_ledger_knows_is_a_conflict(service: Service) -> None:
+    """The ledger is well: to repeat the request, as 503 would have it, cannot help."""
+    service.register()
+    for change in ({"delta": 1e-5}, {"epsilon": 19.0}):
+        told = service.steward.call(
+            "POST", "tables", {"source": "people.csv", "schema_file": "people.toml", **TOTAL, **change}
+        )
+        assert told.status_code == 409
+        assert told.json()["error"]["kind"] == "LedgerConflict"
+        assert "change-total" in told.json()["error"]["message"]
+    assert service.steward.get("tables/people")["budget"]["total_epsilon"] == 20.0

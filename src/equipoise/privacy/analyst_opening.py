@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from equipoise.errors import BudgetError, LedgerError
+from equipoise.errors import BudgetError, LedgerConflict, LedgerError
 from equipoise.privacy import analyst_tables as tables
 from equipoise.privacy import store
 from equipoise.privacy.accountant import Cost
@@ -59,7 +59,7 @@ def open_book(
 
     Raises:
         BudgetError: an account does not cover it; nothing was spent.
-        LedgerError: the id belongs to something else.
+        LedgerConflict: the id belongs to something else.
     """
     account_run, analysts_run = account.run(run), analysts.run(second_id(run))
     if account_run is None:
@@ -70,10 +70,12 @@ def open_book(
             analysts_run.close()
             raise
     if analysts_run is None:
-        raise LedgerError(f"the ledger has something else than a session under the id {run!r}; choose another id")
+        raise LedgerConflict(f"the ledger has something else than a session under the id {run!r}; choose another id")
     stored, asked = account_run.plan, json.loads(json.dumps(plans[0]))
     if differing := [key for key in asked if asked[key] != stored.get(key)]:
-        raise LedgerError(f"the session {run!r} has another {', '.join(differing)}; open it as it was, or another id")
+        raise LedgerConflict(
+            f"the session {run!r} has another {', '.join(differing)}; open it as it was, or another id"
+        )
     with write(account_run.engine, account_run.account) as connection:
         begun = connection.execute(sa.select(tables.sessions.c.run).where(tables.sessions.c.run == run)).scalar()
         if begun is None:

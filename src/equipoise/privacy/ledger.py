@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from equipoise.errors import BudgetError, LedgerError
+from equipoise.errors import BudgetError, LedgerConflict, LedgerError
 from equipoise.privacy import store
 from equipoise.privacy.chain import ROLLED_BACK, anchored, append, canonical, held_by, write
 from equipoise.privacy.cost import Cost, cost_from_text, cost_to_text
@@ -43,7 +43,7 @@ class Ledger:
         """The account of a table, made on first use.
 
         Raises:
-            LedgerError: the account exists with another total or another number of rows a unit.
+            LedgerConflict: the account exists with another total or another number of rows a unit.
         """
         declared = {"epsilon": _text(epsilon), "delta": _text(delta), "rows_per_unit": rows_per_unit}
         for _ in range(2):
@@ -60,7 +60,7 @@ class Ledger:
                         return Account(self.engine, key[0])
                     stored = {"epsilon": row.epsilon, "delta": row.delta, "rows_per_unit": row.rows_per_unit}
                     if stored != declared:
-                        raise LedgerError(_changed(name, stored, declared))
+                        raise LedgerConflict(_changed(name, stored, declared))
                     return Account(self.engine, row.id)
             except LedgerError as error:
                 if not isinstance(error.__cause__, sa.exc.IntegrityError):

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from equipoise.core import Move
-from equipoise.errors import LedgerError
+from equipoise.errors import LedgerConflict
 from equipoise.privacy import events, store
 from equipoise.privacy.chain import append, canonical, write
 from equipoise.privacy.cost import Cost, cost_from_text, cost_to_text
@@ -52,11 +52,11 @@ class Run:
         """The run's row, in a transaction that will change it.
 
         Raises:
-            LedgerError: the run has ended.
+            LedgerConflict: the run has ended.
         """
         row = self._row(connection)
         if row.status != "open":
-            raise LedgerError("this release is finished or closed; it can make no further move")
+            raise LedgerConflict("this release is finished or closed; it can make no further move")
         return row
 
     @property
@@ -154,7 +154,7 @@ class Run:
             if row.status == status:
                 return
             if row.status != "open":
-                raise LedgerError(f"this release is already {row.status}")
+                raise LedgerConflict(f"this release is already {row.status}")
             connection.execute(sa.delete(store.sealed).where(store.sealed.c.run == self.key))
             connection.execute(sa.update(store.runs).where(store.runs.c.id == self.key).values(status=status))
             append(connection, self.account, self.key, {"what": status, "run": self.key, "spent": row.spent})

@@ -18,6 +18,7 @@ from equipoise.errors import (
     CertificateError,
     DataError,
     EquipoiseError,
+    LedgerConflict,
     LedgerError,
     OutputError,
     QueryError,
@@ -67,6 +68,7 @@ STATUS: dict[type[EquipoiseError], int] = {
     QueryError: 422,
     CapacityError: 422,
     CertificateError: 409,
+    LedgerConflict: 409,
     LedgerError: 503,
 }
 

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from equipoise.budget import Budget, find_account, look
 from equipoise.data.schema import Schema, from_domain, load
 from equipoise.data.table import Table, read
-from equipoise.errors import LedgerError, SchemaError, SettingError
+from equipoise.errors import LedgerConflict, SchemaError, SettingError
 from equipoise.pipeline import ledger_location
 from equipoise.privacy.analyst_opening import analysts_name
 from equipoise.privacy.ledger import Ledger
@@ -151,7 +151,7 @@ class Registry:
             return str(Path(schema.ledger).resolve()) if "://" not in schema.ledger else schema.ledger
         beside = ledger_location(schema)
         if beside is not None and find_account(beside, schema.name) is not None:
-            raise LedgerError(
+            raise LedgerConflict(
                 f"{Path(beside).name} already records spending of this table: name it as `ledger` under [privacy] in"
                 " the schema, so that it is shared"
             )
