@@ -44,6 +44,16 @@ def _conditional(currency: str, held: Fraction, asked: Fraction) -> list[str]:
     return [f"  Not proven, but if a solver's certificates hold: {parts}"]
 
 
+def _failures(epsilon: float, delta: float, held: Cost, asked: Cost) -> list[str]:
+    if not held.delta and not asked.delta:
+        return []
+    weight = 1 + math.exp(epsilon)
+    parts = f"{weight * float(held.delta):.3g} is spent and {weight * float(asked.delta):.3g} asked"
+    return [
+        f"  Failure probabilities count 1 + e^epsilon times: of delta {delta:.3g}, {parts}; ask for a smaller delta"
+    ]
+
+
 def refusal(name: str, epsilon: float, delta: float, held: Cost, asked: Cost) -> str:
     """Why a release is refused: total, spent, asked, left, and what to do."""
     if delta == 0:
@@ -68,6 +78,7 @@ def refusal(name: str, epsilon: float, delta: float, held: Cost, asked: Cost) ->
         [
             f"the budget of table {name} does not cover this release",
             *lines,
+            *_failures(epsilon, delta, held, asked),
             "Nothing was spent. Ask for a smaller epsilon, or close an unfinished release (`equipoise ledger --help`).",
         ]
     )
