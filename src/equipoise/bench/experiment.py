@@ -88,12 +88,17 @@ class Panel(Declared):
 
 
 class Claim(Declared):
-    """A paper's finding: one line lies below another, at every epsilon of a panel."""
+    """A paper's finding: one line lies below another, at every epsilon of a panel.
+
+    Attributes:
+        why: What is known of the reason, where it does not hold here.
+    """
 
     panel: str
     better: str
     worse: str
     says: str
+    why: str = ""
 
 
 class Quick(Declared):

@@ -7,13 +7,13 @@ from importlib.metadata import version
 from typing import Any
 
 from equipoise.bench.experiment import Experiment, Panel
-from equipoise.bench.plot import NUM_COLOURS, STYLE, draw, mark
+from equipoise.bench.plot import NUM_COLOURS, STYLE, alone, draw, file_name, mark
 from equipoise.bench.runs import Run
 from equipoise.bench.summary import failures, own, points, verdicts
 from equipoise.report.page import render
 from equipoise.report.references import entries
 
-__all__ = ["build"]
+__all__ = ["build", "pictures"]
 
 NAMES = {"max": "largest", "mean": "mean", "rmse": "root mean square", "tv": "total variation"}
 
@@ -21,14 +21,12 @@ NAMES = {"max": "largest", "mean": "mean", "rmse": "root mean square", "tv": "to
 def build(experiment: Experiment, runs: Sequence[Run]) -> str:
     """The page of an experiment's runs, complete or not."""
     runs = own(experiment, runs)
-    lines = [line for panel in experiment.panels for line in panel.lines]
-    # A line has the same colour in every panel, and a grid search that of the method it is a search of.
-    drawn = list(dict.fromkeys(line.of or line.name for line in lines))
-    numbers = {name: number % NUM_COLOURS for number, name in enumerate(drawn)}
-    colours = {line.name: numbers[line.of or line.name] for line in lines}
+    colours = _colours(experiment)
+    panels = [_panel(experiment, panel, runs, colours) for panel in experiment.panels]
+    drawn = {row["line"].name: row["line"] for each in panels for one in each["shown"] for row in one["rows"]}
     legend = [
-        (mark(colours[line.name], dashed=not line.is_private), line.name, line.label)
-        for line in {line.name: line for line in lines}.values()
+        (mark(colours[name], dashed=not line.is_private), name, line.label)
+        for name, line in sorted(drawn.items(), key=lambda each: list(colours).index(each[0]))
     ]
     return render(
         "experiment.html",
@@ -36,13 +34,35 @@ def build(experiment: Experiment, runs: Sequence[Run]) -> str:
         experiment=experiment,
         style=STYLE,
         legend=legend,
-        panels=[_panel(experiment, panel, runs, colours) for panel in experiment.panels],
+        panels=panels,
         verdicts=verdicts(experiment, runs),
         failures=failures(runs),
         num_runs=len(runs),
         cpu=sum(run.get("cpu", 0.0) for run in runs),
         reference=entries([experiment.paper])[0] if experiment.paper else "",
     )
+
+
+def pictures(experiment: Experiment, runs: Sequence[Run]) -> dict[str, str]:
+    """Each plot that has points as a file of its own, with its legend; by a file name made of its title."""
+    colours, found = _colours(experiment), {}
+    for panel in experiment.panels:
+        for one in _panel(experiment, panel, own(experiment, runs), colours)["shown"]:
+            lines = [row["line"] for row in one["rows"]]
+            legend = [
+                (line.name + ("" if line.is_private else f" ({line.label})"), colours[line.name], not line.is_private)
+                for line in lines
+            ]
+            if legend:
+                found[file_name(f"{panel.title} {one['name']}")] = alone(one["plot"], legend)
+    return found
+
+
+def _colours(experiment: Experiment) -> dict[str, int]:
+    """A line has the same colour in every panel, and a grid search that of the method it is a search of."""
+    lines = [line for panel in experiment.panels for line in panel.lines]
+    drawn = list(dict.fromkeys(line.of or line.name for line in lines))
+    return {line.name: drawn.index(line.of or line.name) % NUM_COLOURS for line in lines}
 
 
 def _panel(experiment: Experiment, panel: Panel, runs: Sequence[Run], colours: dict[str, int]) -> dict[str, Any]:

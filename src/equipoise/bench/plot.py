@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from markupsafe import Markup
@@ -10,7 +11,7 @@ from markupsafe import Markup
 from equipoise.bench.summary import Point
 from equipoise.report.svg import Axis, picture, tag
 
-__all__ = ["NUM_COLOURS", "STYLE", "alone", "draw", "mark", "short"]
+__all__ = ["NUM_COLOURS", "STYLE", "alone", "draw", "file_name", "mark", "short"]
 
 WIDTH, HEIGHT = 460.0, 320.0
 LEFT, RIGHT, TOP, FOOT = 62.0, 14.0, 10.0, 44.0
@@ -73,7 +74,9 @@ def draw(
     for _, number, dashed, points in lines:
         parts += _line(across, up, number, dashed, points)
     words = [
-        f"{name}: " + ", ".join(f"{p.mean:.3g} at {across_is} {p.epsilon:g}" for p in ps) for name, _, _, ps in lines
+        f"{name}: " + ", ".join(f"{p.mean:.3g} at {across_is} {p.epsilon:g}" for p in points)
+        for name, _, _, points in lines
+        if points
     ]
     return picture(WIDTH, HEIGHT, title, "; ".join(words) + ".", parts)
 
@@ -87,6 +90,16 @@ def alone(drawn: Markup, legend: Sequence[tuple[str, int, bool]] = ()) -> str:
         parts += [sign, tag("text", name, x=LEFT + 34, y=HEIGHT + LEGEND * row + 10)]
     size = {"viewBox": f"0 0 {WIDTH:g} {height:g}", "width": WIDTH, "height": height}
     return str(tag("svg", *parts, xmlns="http://www.w3.org/2000/svg", **size))
+
+
+def file_name(title: str) -> str:
+    """A plot's file, by its title.
+
+    Example:
+        >>> file_name("ADULT, 7 of 13 columns: mean")
+        'adult-7-of-13-columns-mean.svg'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") + ".svg"
 
 
 def short(value: float) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
 from markupsafe import Markup
 
-from equipoise.bench.plot import NUM_COLOURS, STYLE, alone, draw, mark
+from equipoise.bench.plot import NUM_COLOURS, STYLE, alone, draw, file_name, mark
 from equipoise.bench.summary import Point
 from equipoise.report.page import render
 
@@ -74,8 +73,7 @@ def pictures(plots: Sequence[Plot]) -> dict[str, str]:
         if lines:
             colours = {line.name: number % NUM_COLOURS for number, line in enumerate(lines)}
             legend = [(line.name, colours[line.name], line.dashed) for line in lines]
-            words = re.sub(r"[^a-z0-9]+", "-", plot.title.lower()).strip("-")
-            found[f"{words}.svg"] = alone(_drawn(plot, colours), legend)
+            found[file_name(plot.title)] = alone(_drawn(plot, colours), legend)
     return found
 
 

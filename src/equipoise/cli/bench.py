@@ -179,7 +179,7 @@ def load_source(
 
 def _show(name: str, output: Path, speaker: Speaker) -> None:
     from equipoise.bench.experiment import load
-    from equipoise.bench.experiment_page import build
+    from equipoise.bench.experiment_page import build, pictures
     from equipoise.bench.runs import read_runs
     from equipoise.bench.summary import failures, own, verdicts
     from equipoise.errors import OutputError
@@ -188,7 +188,9 @@ def _show(name: str, output: Path, speaker: Speaker) -> None:
     runs = own(experiment, read_runs(output / experiment.kept_as / "runs.jsonl"))
     if not runs:
         raise OutputError(f"{folder} has no runs; make some with `equipoise bench run {name}`")
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    for file, picture in pictures(experiment, runs).items():
+        (folder / "figures" / file).write_text(picture, encoding="utf-8")
     page = folder / "index.html"
     page.write_text(build(experiment, runs), encoding="utf-8")
     judged = verdicts(experiment, runs)

@@ -9,7 +9,7 @@ import pytest
 from equipoise.algorithms import create
 from equipoise.bench import runner
 from equipoise.bench.experiment import load, names, parse
-from equipoise.bench.experiment_page import build
+from equipoise.bench.experiment_page import build, pictures
 from equipoise.bench.public import PUBLIC_TABLES
 from equipoise.bench.summary import failures, own, points, verdicts
 from equipoise.errors import DataError, SettingError
@@ -182,6 +182,26 @@ def test_a_grid_has_the_colour_of_its_method_and_is_dashed(data, tmp_path):
     page = build(experiment, runner.run(experiment, data=data, out=tmp_path / "out", run_one=made))
     assert 'class="l0 dashed"' in page
     assert 'class="l1' not in page
+
+
+def test_the_legend_has_what_was_run_only_and_so_have_the_pictures(data, tmp_path):
+    experiment = parse(TOY)
+    runs = runner.run(experiment, data=data, out=tmp_path / "out", quick=True, run_one=made)
+    assert "NON-PRIVATE grid search" not in build(experiment, runs)
+    files = pictures(experiment, runs)
+    assert list(files) == ["toys-largest.svg", "toys-mean.svg"]
+    assert all("best" not in text and ">one<" in text for text in files.values())
+    whole = pictures(experiment, runner.run(experiment, data=data, out=tmp_path / "out", run_one=made))
+    assert "best (NON-PRIVATE grid search)" in whole["toys-largest.svg"]
+    assert pictures(experiment, []) == {}
+
+
+def test_why_a_claim_fails_is_told_only_where_it_does(data, tmp_path):
+    text = TOY + 'why = "the grid is finer here"\n'
+    runs = runner.run(parse(text), data=data, out=tmp_path / "out", run_one=made)
+    assert "the grid is finer here" in build(parse(text), runs)
+    turned = text.replace('better = "one"\nworse = "best"', 'better = "best"\nworse = "one"')
+    assert "the grid is finer here" not in build(parse(turned), runs)
 
 
 def test_a_page_of_nothing_says_so():
