@@ -46,6 +46,9 @@ FLAT = 1.2
 SAME = 40_000
 """Queries that every release of KDD99 is asked: all of figure 3's smallest workload."""
 
+SHARED = f"mean of {SAME:,}"
+"""Their mean error."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -150,7 +153,7 @@ def measure(case: Case, seed: int, folder: Path, data: Path) -> Run:
     run = {"label": case.label, "wall": wall, "cpu": cpu, "GiB": peak, "mean": found.mean, "max": found.max}
     if case in FIGURE_3:
         same = build_workload(f"random 3-way x {SAME} seed {seed}", table.schema)
-        run[f"mean of {SAME:,}"] = evaluation.evaluate(replace(made, workload=same), table, rows=rows).model.mean
+        run[SHARED] = evaluation.evaluate(replace(made, workload=same), table, rows=rows).model.mean
     return run | spent | {"all zero": float(truth.mean()), "rounds": made.statement["method"]["num_rounds"]}
 
 
@@ -175,7 +178,7 @@ class Findings:
             "cpu",
             "GiB",
             "mean",
-            f"mean of {SAME:,}",
+            SHARED,
             "all zero",
             "max",
             "rounds",
@@ -193,12 +196,15 @@ class Findings:
 
     def claims(self) -> list[tuple[str, str, str]]:
         """What the paper reports, where the runs to judge it by are there."""
-        ends = [found for case in FIGURE_3 if "mean" in (found := self.of(case))]
-        if len(ends) < 2:
-            return []
-        ratio = max(found["mean"] for found in ends) / min(found["mean"] for found in ends)
-        claim = f"mean error on KDD99 stays within {FLAT - 1:.0%} as the queries grow (figure 3)"
-        return [(claim, f"{len(ends)} sizes, largest / smallest {ratio:.3g}", "yes" if ratio <= FLAT else "NO")]
+        found = [each for case in FIGURE_3 if "mean" in (each := self.of(case))]
+        told = {
+            f"mean error on KDD99 stays within {FLAT - 1:.0%} as queries are added (figure 3)": [
+                f["mean"] for f in found
+            ],
+            f"that of the same {SAME:,} queries does": [f[SHARED] for f in found if SHARED in f],
+            "mean error over that of answering 0 does": [f["mean"] / f["all zero"] for f in found if "all zero" in f],
+        }
+        return [(claim, *_judged(errors)) for claim, errors in told.items() if len(errors) > 1]
 
     @property
     def plots(self) -> list[Plot]:
@@ -235,6 +241,12 @@ class Findings:
     def met(self) -> bool:
         """Nothing that was measured misses what is to be reached."""
         return "| NO |" not in self.markdown
+
+
+def _judged(errors: Sequence[float]) -> tuple[str, str]:
+    ratio = max(errors) / min(errors)
+    found = f"{errors[0]:.3g} to {errors[-1]:.3g} in {len(errors)} sizes, largest / smallest {ratio:.3g}"
+    return found, "yes" if ratio <= FLAT else "NO"
 
 
 def _reached(case: Case, found: dict[str, float]) -> str:

@@ -118,8 +118,18 @@ def test_dual_query_judges_flatness_and_draws_what_is_there():
     assert found.met
     assert "Figure 3: KDD99, epsilon 1" in found.html
     assert "Figure 4" not in found.html
+    assert len(found.claims()) == 1
     runs[0]["mean"] = 0.02
     assert "| NO |" in dual_query.Findings(runs).markdown
+
+
+def test_errors_of_the_same_queries_are_told_from_those_of_all():
+    sizes = zip(dual_query.FIGURE_3, (4e-5, 2e-5), (4e-5, 3.9e-5), (1e-3, 5e-4), strict=False)
+    runs = [
+        {"label": case.label, "mean": mean, dual_query.SHARED: shared, "all zero": zero}
+        for case, mean, shared, zero in sizes
+    ]
+    assert [holds for *_, holds in dual_query.Findings(runs).claims()] == ["NO", "yes", "yes"]
 
 
 def fem_runs(growth):
