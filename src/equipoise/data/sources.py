@@ -36,8 +36,8 @@ class Source(Protocol):
         ...
 
 
-class Divisible(ABC):
-    """A source in files, whose parts can be read apart, by other processes too."""
+class _Rows(ABC):
+    """A `Source` to be derived from: what every kind of it says of its rows."""
 
     @property
     @abstractmethod
@@ -48,6 +48,14 @@ class Divisible(ABC):
     @abstractmethod
     def num_rows(self) -> int:
         """See `Source.num_rows`."""
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[Any]:
+        """See `Source.batches`."""
+
+
+class Divisible(_Rows, ABC):
+    """A source in files, whose parts can be read apart, by other processes too."""
 
     @property
     @abstractmethod
@@ -58,41 +66,13 @@ class Divisible(ABC):
     def parts(self) -> tuple[Source, ...]:
         """Parts that together have every row once, in order."""
 
-    @abstractmethod
-    def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[Any]:
-        """See `Source.batches`."""
 
-
-class Given(ABC):
+class Given(_Rows, ABC):
     """A source of a program's own, which `read` takes as it is."""
 
-    @property
-    @abstractmethod
-    def names(self) -> tuple[str, ...]:
-        """See `Source.names`."""
 
-    @property
-    @abstractmethod
-    def num_rows(self) -> int:
-        """See `Source.num_rows`."""
-
-    @abstractmethod
-    def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[Any]:
-        """See `Source.batches`."""
-
-
-class Distributed(ABC):
+class Distributed(_Rows, ABC):
     """A source whose rows stay on the machines of a cluster; `engines.spark` counts it there."""
-
-    @property
-    @abstractmethod
-    def names(self) -> tuple[str, ...]:
-        """See `Source.names`."""
-
-    @property
-    @abstractmethod
-    def num_rows(self) -> int:
-        """See `Source.num_rows`."""
 
     @property
     @abstractmethod
