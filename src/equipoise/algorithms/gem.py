@@ -34,8 +34,9 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from equipoise.algorithms import rounds
-from equipoise.algorithms.algorithm import Plan, Players, Setting, require_fit, resolved
+from equipoise.algorithms.algorithm import Plan, Players, Setting, require_fit
 from equipoise.algorithms.select_measure import Schedule, Split, split
+from equipoise.algorithms.select_plan import plan_rounds, players_of
 from equipoise.data_players.generator import Generator, memory_bytes
 from equipoise.query_players.best_marginal import Score
 
@@ -77,29 +78,20 @@ class Gem:
         player = self._player(setting, budget.num_rounds)
         memory = memory_bytes(setting.grouped, player.num_products, player.widths)
         require_fit(memory, setting, f"{self.name} with {self.num_products} products")
-        return Plan(
-            method=self.name,
-            options=resolved(
-                self,
-                num_rounds=num_rounds,
-                moves=budget.moves,
-                selection_share=self._share,
-                learning_rate=player.learning_rate,
-                max_steps=player.max_steps,
-            ),
-            num_rounds=budget.num_rounds,
-            events=budget.events(setting),
-            pure=setting.epsilon is not None,
-            memory_bytes=memory,
-            forecast=budget.forecast(setting),
-            asked=setting.grouped,
+        return plan_rounds(
+            self,
+            setting,
+            budget,
+            memory=memory,
+            num_rounds=num_rounds,
+            learning_rate=player.learning_rate,
+            max_steps=player.max_steps,
         )
 
     def players(self, setting: Setting, plan: Plan) -> Players:
         """See `Algorithm.players`."""
         budget = self._split(setting, plan.options["num_rounds"])
-        query_player = budget.query_player(setting, repeats=False)
-        return Players(query_player, self._player(setting, plan.num_rounds), budget.evidence(setting, repeats=False))
+        return players_of(setting, budget, self._player(setting, plan.num_rounds), repeats=False)
 
     def _player(self, setting: Setting, num_rounds: int) -> Generator:
         paper = self.mode == "paper"
@@ -120,17 +112,12 @@ class Gem:
     def _moves(self) -> Literal["marginal", "cell"]:
         return self.moves or ("cell" if self.mode == "paper" else "marginal")
 
-    @property
-    def _share(self) -> Fraction:
-        papers = ALPHA**2 / (ALPHA**2 + (1 - ALPHA) ** 2)
-        ours = rounds.selection_share(whole_marginals=self._moves == "marginal")
-        return self.selection_share or (papers if self.mode == "paper" else ours)
-
     def _split(self, setting: Setting, num_rounds: int) -> Split:
+        papers = ALPHA**2 / (ALPHA**2 + (1 - ALPHA) ** 2) if self.mode == "paper" else None
         return split(
             setting,
             num_rounds=num_rounds,
-            selection_share=self._share,
+            selection_share=self.selection_share or papers,
             moves=self._moves,
             schedule=self.schedule,
             score=self.score,

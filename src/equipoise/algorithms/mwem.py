@@ -83,7 +83,6 @@ class Mwem:
             memory=memory,
             bound=error_bound(setting, budget) if theory else None,
             num_rounds=num_rounds,
-            selection_share=self._share,
             replay="none" if theory else self.replay,
             output="average" if theory else self.output,
         )
@@ -100,16 +99,12 @@ class Mwem:
         return players_of(setting, budget, data_player, repeats=True)
 
     @property
-    def _share(self) -> Fraction:
-        return self.selection_share or rounds.selection_share(whole_marginals=self._moves == "marginal")
-
-    @property
     def _moves(self) -> Literal["marginal", "cell"]:
         # The theorem is about single queries.
         return "cell" if self.mode == "theory" else self.moves
 
     def _split(self, setting: Setting, num_rounds: int) -> Split:
-        return split(setting, num_rounds=num_rounds, selection_share=self._share, moves=self._moves)
+        return split(setting, num_rounds=num_rounds, selection_share=self.selection_share, moves=self._moves)
 
     def _theory_rounds(self, setting: Setting) -> int:
         return rounds_of_least(lambda num_rounds: error_bound(setting, self._split(setting, num_rounds)))

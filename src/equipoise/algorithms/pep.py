@@ -88,7 +88,6 @@ class Pep:
             memory=memory,
             bound=error_bound(setting, budget) if theory else None,
             num_rounds=num_rounds,
-            selection_share=self._share,
             solver="projection" if theory else self.solver,
         )
 
@@ -104,10 +103,6 @@ class Pep:
         return players_of(setting, budget, data_player, repeats=False)
 
     @property
-    def _share(self) -> Fraction:
-        return self.selection_share or rounds.selection_share(whole_marginals=self._moves == "marginal")
-
-    @property
     def _moves(self) -> Literal["marginal", "cell"]:
         # The bound is about single queries.
         return "cell" if self.mode == "theory" else self.moves
@@ -116,7 +111,7 @@ class Pep:
         return split(
             setting,
             num_rounds=num_rounds,
-            selection_share=self._share,
+            selection_share=self.selection_share,
             moves=self._moves,
             schedule=self.schedule,
             score=self.score,

@@ -71,7 +71,6 @@ class PepPub:
             budget,
             memory=memory,
             num_rounds=num_rounds,
-            selection_share=self._share,
             solver="projection" if self.mode == "paper" else self.solver,
         )
 
@@ -90,9 +89,5 @@ class PepPub:
     def _moves(self) -> Literal["marginal", "cell"]:
         return "cell" if self.mode == "paper" else self.moves
 
-    @property
-    def _share(self) -> Fraction:
-        return self.selection_share or rounds.selection_share(whole_marginals=self._moves == "marginal")
-
     def _split(self, setting: Setting, num_rounds: int) -> Split:
-        return split(setting, num_rounds=num_rounds, selection_share=self._share, moves=self._moves)
+        return split(setting, num_rounds=num_rounds, selection_share=self.selection_share, moves=self._moves)

@@ -73,7 +73,6 @@ class PmwPub:
             budget,
             memory=memory,
             num_rounds=num_rounds,
-            selection_share=self._share,
             replay="threshold" if self.mode == "paper" else self.replay,
         )
 
@@ -92,12 +91,8 @@ class PmwPub:
     def _moves(self) -> Literal["marginal", "cell"]:
         return "cell" if self.mode == "paper" else self.moves
 
-    @property
-    def _share(self) -> Fraction:
-        return self.selection_share or rounds.selection_share(whole_marginals=self._moves == "marginal")
-
     def _split(self, setting: Setting, num_rounds: int) -> Split:
-        return split(setting, num_rounds=num_rounds, selection_share=self._share, moves=self._moves)
+        return split(setting, num_rounds=num_rounds, selection_share=self.selection_share, moves=self._moves)
 
 
 def starting_rows(setting: Setting, method: str, start: Literal["public", "uniform"]) -> PublicRows:

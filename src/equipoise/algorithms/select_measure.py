@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
+from equipoise.algorithms import rounds
 from equipoise.algorithms.algorithm import Forecast, Setting, price
 from equipoise.errors import SettingError
 from equipoise.game.error_bars import SelectionEvidence
@@ -36,6 +37,7 @@ class Split:
     Attributes:
         moves: What a round measures.
         num_rounds: Rounds of the game.
+        selection_share: Asked for selecting; without effect when nothing is selected.
         num_selected: Cells selected and measured in one round (1 for whole marginals).
         sensitivity_squared: Squared L2 sensitivity of one measurement.
         sensitivity: L1 sensitivity of one measurement.
@@ -48,6 +50,7 @@ class Split:
 
     moves: Moves
     num_rounds: int
+    selection_share: Fraction
     num_selected: int
     sensitivity_squared: int
     sensitivity: int
@@ -130,7 +133,7 @@ def split(
     setting: Setting,
     *,
     num_rounds: int,
-    selection_share: Fraction,
+    selection_share: Fraction | None,
     moves: Literal["cell", "marginal"] = "cell",
     num_selected: int = 1,
     schedule: Schedule = "fixed",
@@ -139,7 +142,7 @@ def split(
     """Spend the budget evenly over the rounds: a share on selection, the rest on measurement.
 
     With as many rounds as there are marginals, all of them are measured at once and the selection's share is theirs
-    too.
+    too. No share given means `rounds.selection_share`.
 
     Guarantees:
         num_rounds num_selected (selection_epsilon^2/8 + l2^2/(2 stddev^2)) <= rho per record, by rounding the one
@@ -150,7 +153,8 @@ def split(
     """
     if num_rounds < 1 or num_selected < 1:
         raise SettingError("num_rounds and num_selected must be at least 1")
-    if not 0 < selection_share < 1:
+    share = rounds.selection_share(whole_marginals=moves == "marginal") if selection_share is None else selection_share
+    if not 0 < share < 1:
         raise SettingError("selection_share must lie strictly between 0 and 1")
     groups = setting.grouped.groups
     annealed = schedule == "annealed"
@@ -159,27 +163,28 @@ def split(
     kind: Moves = "everything" if moves == "marginal" and num_rounds >= len(groups) and not annealed else moves
     if kind == "everything":
         norms = [setting.grouped.norms()]
-        num_rounds, selection_share = 1, Fraction(0)
+        num_rounds = 1
     else:
         norms = [group.norms() for group in groups] if kind == "marginal" else []
     squared = max([1, *(norm.l2_squared for norm in norms)])
     linear = max([1, *(norm.l1 for norm in norms)])
+    selecting = Fraction(0) if kind == "everything" else share
     parts = num_rounds * num_selected
     if setting.epsilon is not None:
         each = setting.epsilon_per_record / parts
-        measured = (1 - selection_share) * each
+        measured = (1 - selecting) * each
         return Split(
-            *(kind, num_rounds, num_selected, squared, linear),
-            selection_epsilon=selection_share * each or None,
+            *(kind, num_rounds, share, num_selected, squared, linear),
+            selection_epsilon=selecting * each or None,
             measurement_stddev=laplace_stddev(linear / measured),
             measurement_epsilon=measured,
             score=score,
         )
     each = setting.rho_per_record / parts
     return Split(
-        *(kind, num_rounds, num_selected, squared, linear),
-        selection_epsilon=accountant.root_below(8 * selection_share * each) if selection_share else None,
-        measurement_stddev=accountant.stddev_of(rho=(1 - selection_share) * each, sensitivity_squared=squared),
+        *(kind, num_rounds, share, num_selected, squared, linear),
+        selection_epsilon=accountant.root_below(8 * selecting * each) if selecting else None,
+        measurement_stddev=accountant.stddev_of(rho=(1 - selecting) * each, sensitivity_squared=squared),
         schedule=schedule,
         score=score,
     )

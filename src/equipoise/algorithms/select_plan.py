@@ -23,11 +23,11 @@ def plan_rounds(
         budget: What each round spends.
         memory: Bytes that the game needs.
         bound: On the largest error, with probability 0.95, when there is one.
-        chosen: Options that were worked out, beside what a round measures.
+        chosen: Options that were worked out, beside what a round measures and the share for selecting.
     """
     return Plan(
         method=algorithm.name,
-        options=resolved(algorithm, moves=budget.moves, **chosen),
+        options=resolved(algorithm, moves=budget.moves, selection_share=budget.selection_share, **chosen),
         num_rounds=budget.num_rounds,
         events=budget.events(setting),
         pure=setting.epsilon is not None,
