@@ -38,8 +38,8 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from equipoise.analysts.plan import SessionPlan, window_plan
-from equipoise.analysts.terms import FAILURE, Terms, laplace_reach, largest_below, tests_of
+from equipoise.analysts.plan import SessionPlan, smallest_tau, window_plan
+from equipoise.analysts.terms import FAILURE, Terms, laplace_reach, tests_of
 from equipoise.privacy import accountant
 from equipoise.privacy.events import Draws, NoisyStop
 
@@ -51,13 +51,7 @@ STOP_SHARE = Fraction(1, 5)
 
 def plan_online(terms: Terms) -> SessionPlan | None:
     """The plan with the smallest tau; None when no tau below 1 works."""
-    if _plan(terms, 1.0) is None:
-        return None
-    holds, bad = 1.0, 1e-6
-    while holds / bad > 1.01:
-        middle = largest_below(holds, bad)
-        holds, bad = (middle, bad) if _plan(terms, middle) is not None else (holds, middle)
-    return _plan(terms, holds)
+    return smallest_tau(lambda tau: _plan(terms, tau))
 
 
 def _plan(terms: Terms, tau: float) -> SessionPlan | None:

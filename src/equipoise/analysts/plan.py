@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -13,7 +13,7 @@ from equipoise.privacy import accountant
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.events import ConditionalRelease, Event, Gaussian
 
-__all__ = ["Mode", "SessionPlan", "plan_noise", "window_plan"]
+__all__ = ["Mode", "SessionPlan", "plan_noise", "smallest_tau", "window_plan"]
 
 Mode: TypeAlias = Literal["online", "pmw", "noise"]
 
@@ -123,3 +123,16 @@ def window_plan(
         analyst_events,
         accountant.cost(tests),
     )
+
+
+def smallest_tau(plan_at: Callable[[float], SessionPlan | None]) -> SessionPlan | None:
+    """The plan with the smallest tau, to within one in a hundred; None when no tau below 1 works."""
+    found, holds, bad = plan_at(1.0), 1.0, 1e-6
+    while found is not None and holds / bad > 1.01:
+        middle = math.sqrt(holds * bad)  # halves the range in logarithms
+        better = plan_at(middle)
+        if better is None:
+            bad = middle
+        else:
+            found, holds = better, middle
+    return found

@@ -24,8 +24,8 @@ from __future__ import annotations
 
 import math
 
-from equipoise.analysts.plan import SessionPlan, window_plan
-from equipoise.analysts.terms import FAILURE, Terms, laplace_reach, largest_below, tests_of
+from equipoise.analysts.plan import SessionPlan, smallest_tau, window_plan
+from equipoise.analysts.terms import FAILURE, Terms, laplace_reach, tests_of
 from equipoise.privacy import accountant
 
 __all__ = ["plan_pmw"]
@@ -33,13 +33,7 @@ __all__ = ["plan_pmw"]
 
 def plan_pmw(terms: Terms) -> SessionPlan | None:
     """The plan with the smallest tau; None when no tau below 1 works."""
-    if _plan(terms, 1.0) is None:
-        return None
-    holds, bad = 1.0, 1e-6
-    while holds / bad > 1.01:
-        middle = largest_below(holds, bad)
-        holds, bad = (middle, bad) if _plan(terms, middle) is not None else (holds, middle)
-    return _plan(terms, holds)
+    return smallest_tau(lambda tau: _plan(terms, tau))
 
 
 def _plan(terms: Terms, tau: float) -> SessionPlan | None:

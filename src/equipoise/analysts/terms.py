@@ -14,7 +14,7 @@ from equipoise.privacy import accountant
 from equipoise.privacy.events import ConditionalRelease
 from equipoise.request import limits
 
-__all__ = ["FAILURE", "Terms", "largest_below", "laplace_reach", "terms_of", "tests_of"]
+__all__ = ["FAILURE", "Terms", "laplace_reach", "terms_of", "tests_of"]
 
 FAILURE = 0.05
 """All half-widths of a session or round hold together with probability 1 - FAILURE."""
@@ -159,13 +159,3 @@ def laplace_reach(scale: Fraction | float, num_draws: int, failure: float) -> in
     """
     rate = 1 / float(scale)
     return max(0, math.ceil(math.log(2 * num_draws / ((1 + math.exp(-rate)) * failure)) / rate * (1 + 1e-12)) - 1)
-
-
-def largest_below(holds: float, bad: float) -> float:
-    """The middle in logarithms, for bisection over scales.
-
-    Example:
-        >>> largest_below(1.0, 0.01)
-        0.1
-    """
-    return math.sqrt(holds * bad)
