@@ -35,6 +35,7 @@ __all__ = [
     "read",
     "runs",
     "sealed",
+    "serialised",
     "url_of",
     "write",
 ]
@@ -53,6 +54,9 @@ _UNREADABLE = (
 
 _DAMAGED = (sa.exc.DatabaseError, sa.exc.NoResultFound, UnicodeDecodeError)
 """What a database with damaged pages makes the driver raise."""
+
+FORGETS = "secure_delete=ON"
+"""What is deleted from a ledger is overwritten."""
 
 metadata = sa.MetaData()
 
@@ -129,7 +133,7 @@ def connect(location: str | Path) -> sa.Engine:
     url = url_of(location)
     try:
         if url == IN_MEMORY:
-            engine = _listening(sa.create_engine(url, poolclass=sa.pool.StaticPool))
+            engine = serialised(sa.create_engine(url, poolclass=sa.pool.StaticPool), FORGETS)
         elif url.startswith("sqlite:///"):
             engine = _sqlite(Path(url.removeprefix("sqlite:///")))
         else:
@@ -149,8 +153,8 @@ def _sqlite(path: Path) -> sa.Engine:
         raise LedgerError(f"the ledger {path} cannot be written; pass --ledger with a path that can be")
     make_private(path)
     # No pool: a connection a transaction costs a millisecond, leaves nothing open behind and survives a fork.
-    pool = sa.pool.NullPool
-    return _listening(sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": BUSY_SECONDS}, poolclass=pool))
+    engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": BUSY_SECONDS}, poolclass=sa.pool.NullPool)
+    return serialised(engine, FORGETS)
 
 
 def make_private(path: Path) -> None:
@@ -162,11 +166,13 @@ def make_private(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
-def _listening(engine: sa.Engine) -> sa.Engine:
+def serialised(engine: sa.Engine, *pragmas: str) -> sa.Engine:
+    """The SQLite engine with durable commits and writers that wait for each other at their start."""
+
     @sa.event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # the driver must not begin transactions by itself
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", *pragmas):
             connection.execute(f"PRAGMA {pragma}")
 
     @sa.event.listens_for(engine, "begin")

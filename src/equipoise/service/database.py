@@ -10,12 +10,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 
 from equipoise.errors import LedgerError
-from equipoise.privacy.store import BUSY_SECONDS, make_private, url_of
+from equipoise.privacy.store import BUSY_SECONDS, make_private, serialised, url_of
 
 __all__ = [
     "batches",
@@ -151,19 +150,7 @@ def _sqlite(url: str) -> sa.Engine:
     make_private(Path(url.removeprefix("sqlite:///")))
     # A pool, unlike the ledger's: a server opens it once and is never forked.
     engine = sa.create_engine(url, connect_args={"timeout": BUSY_SECONDS}, pool_size=20, max_overflow=40)
-
-    @sa.event.listens_for(engine, "connect")
-    def _prepare(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None  # the driver must not begin transactions by itself
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-            connection.execute(f"PRAGMA {pragma}")
-
-    @sa.event.listens_for(engine, "begin")
-    def _begin(connection: sa.Connection) -> None:
-        reading = connection.get_execution_options().get("equipoise_reading", False)
-        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
-
-    return engine
+    return serialised(engine)
 
 
 @contextmanager
