@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -19,24 +19,26 @@ from equipoise.service.problems import Conflict
 from equipoise.service.registry import Registered
 from equipoise.service.tokens import new_id
 
-__all__ = ["Desks", "open_session", "told"]
+__all__ = ["Desks", "narrowed", "open_session", "terms_of", "told"]
 
 
 def open_session(table: Table, registered: Registered) -> Session:
     """The session of a table that is open for questions; charges the ledger the first time only."""
     online = registered.online
     assert online is not None
-    return Session.open(
-        table if online["columns"] is None else table.select(online["columns"]),
-        mode=online["mode"],
-        epsilon=online["epsilon"],
-        analyst_epsilon=online["analyst_epsilon"],
-        num_analysts=online["num_analysts"],
-        queries_each=online["queries_each"],
-        analyst_total=registered.analyst_total,
-        run=online["run"],
-        ledger=registered.ledger,
-    )
+    return Session.open(narrowed(table, online), run=online["run"], **terms_of(online, registered))
+
+
+def narrowed(table: Table, asked: Mapping[str, Any]) -> Table:
+    """The table, or the columns of it that are asked for."""
+    return table if asked["columns"] is None else table.select(asked["columns"])
+
+
+def terms_of(asked: Mapping[str, Any], registered: Registered) -> dict[str, Any]:
+    """What a session and a round are opened with: how to answer, the budgets, the public bounds, and who pays."""
+    names = ("mode", "epsilon", "analyst_epsilon", "num_analysts", "queries_each")
+    paid = {"analyst_total": registered.analyst_total, "ledger": registered.ledger}
+    return {name: asked[name] for name in names} | paid
 
 
 def told(answer: Answer) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import sqlalchemy as sa
 
@@ -27,11 +27,11 @@ from equipoise.service.problems import Absent, Conflict
 from equipoise.service.settings import Settings
 from equipoise.service.tokens import new_id
 
-__all__ = ["FILES", "Jobs", "lock_of"]
+__all__ = ["FILES", "FileName", "Jobs", "lock_of"]
 
 logger = logging.getLogger("equipoise.service")
 
-FILES = (
+FileName = Literal[
     "synthetic.csv",
     "synthetic.parquet",
     "synthetic.libsvm",
@@ -43,8 +43,10 @@ FILES = (
     "schema.json",
     "workload.json",
     "asked.json",
-)
+]
 """What a release folder may hold; nothing else is ever sent."""
+
+FILES: tuple[str, ...] = get_args(FileName)
 
 TICK = 0.25
 MOST_PAUSE = 4.0

@@ -24,7 +24,7 @@ from equipoise.errors import EquipoiseError, LedgerError
 from equipoise.privacy.ledger import Ledger
 from equipoise.releases import is_complete
 from equipoise.service import database as db
-from equipoise.service.desk import told
+from equipoise.service.desk import narrowed, terms_of, told
 from equipoise.service.jobs import lock_of
 from equipoise.service.registry import Registered, Registry
 from equipoise.service.settings import Settings
@@ -126,7 +126,7 @@ class Worker:
             asked = json.loads(self._row.request)
             with self._registry.opened(registered) as table:
                 request = pipeline.Request(
-                    table if asked["columns"] is None else table.select(asked["columns"]),
+                    narrowed(table, asked),
                     epsilon=asked["epsilon"],
                     workload=asked["workload"],
                     method=asked["method"],
@@ -145,17 +145,11 @@ class Worker:
             batches = {row.person: json.loads(row.queries) for row in connection.execute(chosen)}
         with self._registry.opened(registered) as table:
             made = answer_round(
-                table if asked["columns"] is None else table.select(asked["columns"]),
+                narrowed(table, asked),
                 batches,
-                mode=asked["mode"],
-                epsilon=asked["epsilon"],
-                analyst_epsilon=asked["analyst_epsilon"],
-                num_analysts=asked["num_analysts"],
-                queries_each=asked["queries_each"],
-                analyst_total=registered.analyst_total,
                 run=asked["collection"],
-                ledger=registered.ledger,
                 steps=reporter.steps,
+                **terms_of(asked, registered),
             )
         self._folder.mkdir(exist_ok=True)
         write_bytes((json.dumps(made.statement, indent=2) + "\n").encode(), self._folder / STATEMENT)

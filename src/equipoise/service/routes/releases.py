@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path as FilePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Request
 from fastapi.responses import FileResponse
@@ -13,6 +13,7 @@ from equipoise import pipeline
 from equipoise.privacy.ledger import Ledger
 from equipoise.service import database as db
 from equipoise.service.access import Analyst, Steward
+from equipoise.service.jobs import FileName
 from equipoise.service.journal import when
 from equipoise.service.models.releases import Job, ReleaseRequest
 from equipoise.service.problems import Absent, refusals
@@ -24,19 +25,6 @@ __all__ = ["Key", "job_reply", "router"]
 router = APIRouter(prefix="/v1", tags=["Releases"])
 
 JobId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", examples=["0123456789abcdef"])]
-FileName = Literal[
-    "synthetic.csv",
-    "synthetic.parquet",
-    "synthetic.libsvm",
-    "statement.json",
-    "report.html",
-    "moves.parquet",
-    "unbiased.parquet",
-    "model.npz",
-    "schema.json",
-    "workload.json",
-    "asked.json",
-]
 Key = Annotated[
     str | None,
     Header(
