@@ -21,29 +21,15 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.noise import SeededNoise
+from tests.schemas import SEX, declared
 from typer.testing import CliRunner
 
 from equipoise.cli import app
 from equipoise.cli.console import Speaker
 from equipoise.privacy import gate
 
-SCHEMA = """
-[table]
-name = "people"
-
-[privacy]
-epsilon = 8.0
-delta = 1e-4
-ledger = "people.ledger.sqlite"
-
-[columns.sex]
-type = "categorical"
-values = ["Female", "Male"]
-
-[columns.region]
-type = "categorical"
-values = ["N", "S", "E"]
-"""
+REGION = '\n[columns.region]\ntype = "categorical"\nvalues = ["N", "S", "E"]\n'
+SCHEMA = declared(SEX, REGION, total=(8.0, 1e-4), ledger="people.ledger.sqlite")
 OF_THE_OUTCOMES = {
     "synthetic.parquet",
     "synthetic.csv",

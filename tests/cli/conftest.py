@@ -9,39 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.schemas import AGE, REGION, SCORE, SEX, declared
 from typer.testing import CliRunner
 
 from equipoise.cli import app
 
-SCHEMA = """
-[table]
-name = "people"
-
-[privacy]
-epsilon = 2.0
-delta = 1e-6
-ledger = "people.ledger.sqlite"
-
-[columns.sex]
-type = "categorical"
-values = ["Female", "Male"]
-
-[columns.age]
-type = "integer"
-min = 0
-max = 99
-bins = 5
-
-[columns.score]
-type = "real"
-min = 0
-max = 10
-bins = 4
-
-[columns.region]
-type = "categorical"
-values = ["North", "South", "East"]
-"""
+SCHEMA = declared(SEX, AGE, SCORE, REGION, total=(2.0, 1e-6), ledger="people.ledger.sqlite")
 
 HEADER = "sex,age,score,region"
 

@@ -197,7 +197,7 @@ def test_schema_that_does_not_parse(bench: Bench, text: str, words: str) -> None
 
 
 def test_half_a_total(bench: Bench) -> None:
-    bench.schema.write_text(bench.schema.read_text().replace("delta = 1e-6\n", ""))
+    bench.schema.write_text(bench.schema.read_text().replace("delta = 1e-06\n", ""))
     result = bench.release()
     assert result.exit_code == 3
     assert "`delta`" in result.text

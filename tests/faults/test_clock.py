@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.faults.clock import Clock
 from tests.faults.toy import Toy, num_moves
-from tests.service.conftest import TOTAL, make_table
+from tests.service.conftest import invite_ada, make_table
 from tests.service.processes import Process
 
 import equipoise as eq
@@ -52,10 +52,7 @@ def test_a_clock_set_back_under_a_service(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.delenv("LD_PRELOAD")  # this process keeps the true time
     try:
         with eq.Client(process.address, token=process.token, patience=60.0) as steward:
-            steward.register("people.csv", schema="people.toml", **TOTAL)
-            terms = {"epsilon": 1.0, "analyst_epsilon": 1.0, "num_analysts": 2, "queries_each": 5}
-            steward.open_for_questions("people", mode="noise", **terms)
-            token = steward.invite("people", "Ada")
+            token = invite_ada(steward)
             with eq.Client(process.address, token=token, patience=60.0) as ada:
                 answer = ada.ask("sex = Male", key="k")
                 clock.move(-2 * YEAR)

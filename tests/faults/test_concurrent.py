@@ -3,47 +3,22 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from tests.faults.toy import Toy
 
 from equipoise.privacy.accountant import rho_of
 from equipoise.privacy.ledger import Ledger
 
 NUM_RELEASES = 3
 
-SCHEMA = """
-[table]
-name = "toy"
-[privacy]
-epsilon = 1.3
-delta = 1e-7
-[columns.a]
-type = "ordinal"
-values = ["0", "1", "2"]
-[columns.b]
-type = "ordinal"
-values = ["0", "1", "2", "3"]
-"""
-
 
 def test_releases_at_once_cannot_overspend(ledger_location: str, tmp_path: Path) -> None:
     """The total covers one release of epsilon 1 and not two: one ends well, the others are told."""
-    rng = np.random.default_rng(0)
-    columns = {"a": rng.integers(0, 3, 3000).astype(str), "b": rng.integers(0, 4, 3000).astype(str)}
-    pq.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), tmp_path / "toy.parquet")
-    (tmp_path / "toy.toml").write_text(SCHEMA)
+    toy = Toy(tmp_path, 20, ledger_location, total=(1.3, 1e-7)).write()
     processes = [
         subprocess.Popen(
-            [
-                *(sys.executable, "-m", "equipoise.cli", "release", str(tmp_path / "toy.parquet")),
-                *("--schema", str(tmp_path / "toy.toml"), "--epsilon", "1", "--workload", "2-way"),
-                *("--method", "mwem", "--option", "num_rounds=20", "--option", "moves=cell"),
-                *("--ledger", ledger_location, "-o", str(tmp_path / f"out{number}")),
-            ],
+            toy.process(f"out{number}"),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from tests.faults.toy import Toy, num_moves
-from tests.service.conftest import TOTAL, make_table
+from tests.service.conftest import invite_ada, make_table
 from tests.service.processes import Process
 
 import equipoise as eq
@@ -39,10 +39,7 @@ def test_a_terminated_service_ends_well_and_keeps_its_answers(tmp_path: Path) ->
     process = Process(tmp_path / "root", tmp_path / "state").start()
     try:
         with eq.Client(process.address, token=process.token, patience=60.0) as steward:
-            steward.register("people.csv", schema="people.toml", **TOTAL)
-            terms = {"epsilon": 1.0, "analyst_epsilon": 1.0, "num_analysts": 2, "queries_each": 5}
-            steward.open_for_questions("people", mode="noise", **terms)
-            token = steward.invite("people", "Ada")
+            token = invite_ada(steward)
         with eq.Client(process.address, token=token, patience=60.0) as ada:
             answer = ada.ask("sex = Male", key="k")
         assert process.terminate() == 0

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from tests.schemas import declared, ordinal
 
 from equipoise.core import Move
 from equipoise.privacy.accountant import cost
@@ -20,22 +21,7 @@ from equipoise.privacy.events import from_json
 from equipoise.privacy.ledger import Account, Ledger
 from equipoise.privacy.run import Run
 
-SCHEMA = """
-[table]
-name = "toy"
-[privacy]
-epsilon = 1000.0
-delta = 1e-9
-[columns.a]
-type = "ordinal"
-values = ["0", "1", "2"]
-[columns.b]
-type = "ordinal"
-values = ["0", "1", "2", "3"]
-[columns.c]
-type = "ordinal"
-values = ["0", "1"]
-"""
+COLUMNS = (ordinal("a", 3), ordinal("b", 4), ordinal("c", 2))
 
 
 @dataclass(frozen=True)
@@ -45,12 +31,14 @@ class Toy:
     Attributes:
         folder: Where they are.
         num_rounds: Moves of a release.
-        ledger: Its ledger's path or URL; beside the schema by default.
+        location: Its ledger's path or URL; beside the schema by default.
+        total: The table's epsilon and delta.
     """
 
     folder: Path
     num_rounds: int = 60
     location: str | None = None
+    total: tuple[float, float] = (1000.0, 1e-9)
 
     @property
     def ledger(self) -> str:
@@ -62,7 +50,7 @@ class Toy:
         columns = {"a": a, "b": (a + rng.integers(0, 2, num_rows)) % 4, "c": (a + rng.integers(0, 2, num_rows)) % 2}
         rows = pa.table({name: pa.array(values.astype(str)) for name, values in columns.items()})
         pq.write_table(rows, self.folder / "toy.parquet")
-        (self.folder / "toy.toml").write_text(SCHEMA)
+        (self.folder / "toy.toml").write_text(declared(*COLUMNS, name="toy", total=self.total))
         return self
 
     def words(self, out: Path | str, *more: str) -> list[str]:

@@ -13,22 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from tests.schemas import AGE, SEX, declared
 
 from equipoise.errors import DataError, LedgerError
 
 __all__ = ["ROUTES", "SEEDS", "post"]
 
-SCHEMA = """[table]
-name = "{name}"
-[columns.sex]
-type = "categorical"
-values = ["Female", "Male"]
-[columns.age]
-type = "integer"
-min = 0
-max = 99
-bins = 5
-"""
 TOTAL = b'"epsilon": %s, "delta": 1e-6, "analyst_epsilon": 20.0, "analyst_delta": 1e-6'
 ROUTES = (
     ("analyst", "POST", "text"),
@@ -70,7 +60,7 @@ class _Service:
         folder = Path(tempfile.mkdtemp(prefix="fuzz-http-"))
         (folder / "root").mkdir()
         for name in ("people", "spent"):
-            (folder / "root" / f"{name}.toml").write_text(SCHEMA.format(name=name))
+            (folder / "root" / f"{name}.toml").write_text(declared(SEX, AGE, name=name))
             rows = [f"{'Female' if i % 3 else 'Male'},{i % 100}" for i in range(300)]
             (folder / "root" / f"{name}.csv").write_text("\n".join(["sex,age", *rows]) + "\n")
         self._server = start(Settings(folder / "root", folder / "state", rate=1e9, burst=10**9, sign_ins=10**9))

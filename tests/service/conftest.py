@@ -12,9 +12,11 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
-from tests.cli.conftest import HEADER, SCHEMA, rows
+from tests.cli.conftest import HEADER, rows
+from tests.schemas import AGE, REGION, SCORE, SEX, declared
 
 from equipoise.service.app import create
+from equipoise.service.client import Client
 from equipoise.service.server import Server, start
 from equipoise.service.settings import Settings
 
@@ -26,8 +28,15 @@ def make_table(root: Path, name: str = "people", num_rows: int = 2_000) -> None:
     """A table and its schema, with no total and no ledger of their own."""
     root.mkdir(exist_ok=True)
     (root / f"{name}.csv").write_text("\n".join([HEADER, *rows(num_rows)]) + "\n")
-    columns = SCHEMA[SCHEMA.index("[columns.sex]") :]
-    (root / f"{name}.toml").write_text(f'[table]\nname = "{name}"\n\n{columns}')
+    (root / f"{name}.toml").write_text(declared(SEX, AGE, SCORE, REGION, name=name))
+
+
+def invite_ada(steward: Client) -> str:
+    """Open the table for a few questions, and give the token of the analyst who may ask them."""
+    steward.register("people.csv", schema="people.toml", **TOTAL)
+    terms = {"epsilon": 1.0, "analyst_epsilon": 1.0, "num_analysts": 2, "queries_each": 5}
+    steward.open_for_questions("people", mode="noise", **terms)
+    return steward.invite("people", "Ada")
 
 
 @dataclass

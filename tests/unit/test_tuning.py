@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.schemas import declared, ordinal
 
 from equipoise import pipeline, tuning
 from equipoise.data.table import Table, read
@@ -21,19 +22,8 @@ from equipoise.privacy.random_runs import LAWS, stop_of
 from equipoise.request import Limits
 from equipoise.tuning import Tuning, candidates_of, largest_budget
 
-SCHEMA = """
-[table]
-name = "toy"
-[privacy]
-epsilon = 1.0
-delta = 1e-7
-[columns.a]
-type = "ordinal"
-values = ["0", "1", "2"]
-[columns.b]
-type = "ordinal"
-values = ["0", "1", "2", "3"]
-"""
+COLUMNS = (ordinal("a", 3), ordinal("b", 4))
+SCHEMA = declared(*COLUMNS, name="toy", total=(1.0, 1e-7))
 
 GRID = Tuning({"num_rounds": [1, 3], "moves": ["cell"]})
 
@@ -207,7 +197,7 @@ def test_a_trial_cannot_spend_more_than_its_budget(table: Table, monkeypatch: py
 
 def test_pure_tuning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trials(monkeypatch, 0, 1)
-    (tmp_path / "toy.toml").write_text(SCHEMA.replace("epsilon = 1.0\ndelta = 1e-7\n", ""))
+    (tmp_path / "toy.toml").write_text(declared(*COLUMNS, name="toy"))
     rows = pa.table({"a": ["0", "1", "2"] * 100, "b": ["3", "0", "1"] * 100})
     made = tuning.tune(request(read(rows, schema=tmp_path / "toy.toml"), pure=True), GRID)
     assert made.statement["guarantee"]["pure_epsilon"] == "1"

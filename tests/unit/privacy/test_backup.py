@@ -211,10 +211,8 @@ def test_the_anchor_may_be_elsewhere_and_guards_postgresql_too(
         start(account, RHO / 100, "two")
 
 
-def test_a_crash_between_promise_and_commit_is_no_rollback(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    account = open_account(str(ledger))
-    gate = Gate(start(account, RHO / 4), noise=NoNoise())
-
+@contextmanager
+def crash_after_the_promise(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     honest = Anchor.promise
 
     def crash(anchor: Anchor, name: str, sure: Head | None, coming: Head) -> None:
@@ -224,7 +222,14 @@ def test_a_crash_between_promise_and_commit_is_no_rollback(ledger: Path, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(Anchor, "promise", crash)
         with pytest.raises(KeyboardInterrupt):
-            gate.play(pay(SELECT))
+            yield
+
+
+def test_a_crash_between_promise_and_commit_is_no_rollback(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    account = open_account(str(ledger))
+    gate = Gate(start(account, RHO / 4), noise=NoNoise())
+    with crash_after_the_promise(monkeypatch):
+        gate.play(pay(SELECT))
     again = open_account(str(ledger)).run("r1")
     assert again is not None
     assert again.moves() == []
@@ -233,16 +238,8 @@ def test_a_crash_between_promise_and_commit_is_no_rollback(ledger: Path, monkeyp
 
 
 def test_a_crash_in_the_very_first_transaction_is_no_rollback(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = Anchor.promise
-
-    def crash(anchor: Anchor, name: str, sure: Head | None, coming: Head) -> None:
-        honest(anchor, name, sure, coming)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Anchor, "promise", crash)
-        with pytest.raises(KeyboardInterrupt):
-            open_account(str(ledger))
+    with crash_after_the_promise(monkeypatch):
+        open_account(str(ledger))
     assert Ledger(ledger).existing("people") is None
     with pytest.raises(LedgerError, match="nothing was released yet"):
         Ledger(ledger).verify()
