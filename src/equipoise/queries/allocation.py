@@ -7,16 +7,16 @@ answers (`residuals`) scale with 1/rho. With p = Mτ the residuals' precisions, 
     mean:  F_λ(τ) = Σ_C λ_C v_C(τ) = Σ_A c_A / p_A          for public weights λ of the workload's marginals,
     max:   max_C w_C v_C(τ) = max_λ F_λ(τ)                  over all λ that sum to one,
 
-over shares τ ≥ φ that sum to one (φ: the floor, zero unless asked for). Both are convex.
+over shares τ ≥ 0 that sum to one. Both are convex.
 
 Method. Let h = -∇F_λ ≥ 0. By Cauchy's inequality 1/p_A ≤ Σ_B (M_AB τ'_B / p'_A)² / (M_AB τ_B), so F_λ(τ) is at most
-Σ_B h_B(τ') τ'_B² / τ_B, with equality at τ = τ' (a floor adds terms that do not move). This bound is least at
-τ_B ∝ τ'_B √h_B, so that step never makes F_λ worse. For the maximum, λ moves too, by λ_C ∝ λ_C √(w_C v_C): a game of
-two players, each reweighing what it holds.
+Σ_B h_B(τ') τ'_B² / τ_B, with equality at τ = τ'. This bound is least at τ_B ∝ τ'_B √h_B,
+so that step never makes F_λ worse. For the maximum, λ moves too, by λ_C ∝ λ_C √(w_C v_C): a game of two players, each
+reweighing what it holds.
 
 Certificate. For every plan τ', Cauchy's inequality gives Σ_A c_A/p'_A · Σ_A c_A p'_A/p_A² ≥ (Σ_A c_A/p_A)², and the
-second factor is h·τ' ≤ h·φ + (1 - Σφ) max h. So F_λ(τ') ≥ F_λ(τ)² / (h·φ + (1 - Σφ) max h) for any τ and λ, and the
-maximum over λ is no smaller. The gap reported is between the plan returned and the best such bound met on the way.
+second factor is h·τ' ≤ max h. So F_λ(τ') ≥ F_λ(τ)² / max h for any τ and λ, and the maximum over λ is no
+smaller. The gap reported is between the plan returned and the best such bound met on the way.
 """
 
 from __future__ import annotations
@@ -24,16 +24,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from equipoise.core import FloatArray
 from equipoise.errors import QueryError, SettingError
-from equipoise.queries.residuals import Columns, Lattice, check_columns, closure
+from equipoise.queries.lattice import Columns, Lattice, check_columns, closure
 
-__all__ = ["Allocation", "Objective", "allocate", "widened"]
+__all__ = ["Allocation", "Objective", "allocate"]
 
 Objective = Literal["mean", "marginals", "max"]
 
@@ -50,12 +49,6 @@ RETRY_STEPS = 100
 DROPPED = (0.98, 0.95, 0.9, 0.8, 0.5)
 """A share is a candidate for zero when spending more on it helps less than this part of what spending helps on average
 (at the optimum, less than 1 is enough); tried in this order until the loss is negligible."""
-
-SMALL_COLUMN = 4
-"""Values beyond which adding a column to a marginal of two to four columns hides more than it shows (`widened`)."""
-
-MAX_TRIED = 16
-"""Columns tried when a marginal is widened: those least used so far, so that thousands of marginals stay cheap."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +75,10 @@ class _Problem:
     """The lattice with weights, in arrays.
 
     Attributes:
-        lattice: Its measured marginals are the candidates.
+        lattice: Its measured marginals are those that may be measured.
         scales: Multiply the variances of the workload's marginals.
         weights: λ, the one that counts or, if `is_max`, the first.
         is_max: Whether the largest scaled variance is the objective; else their mean by `weights`.
-        floors: The least share of each candidate.
         equal: The shares that measure the workload's own marginals and nothing else, equally.
     """
 
@@ -94,7 +86,6 @@ class _Problem:
     scales: FloatArray
     weights: FloatArray
     is_max: bool
-    floors: FloatArray
     equal: FloatArray
 
     def variances(self, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -121,8 +112,6 @@ def allocate(
     column_sets: Sequence[Columns],
     weights: Sequence[float] | FloatArray | None = None,
     objective: Objective = "mean",
-    floor: float | None = None,
-    candidates: Sequence[Columns] | None = None,
     tolerance: float = 0.005,
 ) -> Allocation:
     """Shares of rho for marginals and their sub-marginals that answer a workload of marginals best. Public: no data.
@@ -134,66 +123,23 @@ def allocate(
         objective: "mean": the weighted mean variance over all cells of the workload, so the squared RMSE;
             "marginals": the weighted mean over marginals of their cells' variance, whatever their number of cells;
             "max": the largest weighted cell variance.
-        floor: Part of rho (0 to 1) that is divided equally between the workload's marginals in any case; the rest is
-            optimised. Default: none.
-        candidates: The marginals that may be measured; default: the workload's and all their subsets. Wider ones
-            help where columns have two or three values (`widened`).
         tolerance: The gap at which to stop.
 
     Returns:
         The plan, with a certified gap. Columns with one value are left out of the measured marginals: they say nothing.
 
     Raises:
-        QueryError: there is nothing to measure, or the candidates cannot answer the workload.
+        QueryError: there is nothing to measure.
 
     Example:
         >>> plan = allocate((2, 3, 4), [(0, 1), (1, 2)])
         >>> {columns: round(share, 2) for columns, share in plan.shares.items()}, plan.gap < 0.01
         ({(0, 1): 0.39, (1, 2): 0.61}, True)
     """
-    problem, measurable = _posed(sizes, column_sets, weights, objective, floor, candidates)
+    problem, measurable = _posed(sizes, column_sets, weights, objective)
     shares, value, bound = _planned(problem, tolerance)
     kept = {columns: float(share) for columns, share in zip(measurable, shares, strict=True) if share > 0}
     return Allocation(kept, value, max(value / bound - 1.0, 0.0))
-
-
-def widened(sizes: Sequence[int], column_sets: Sequence[Columns]) -> tuple[Columns, ...]:
-    r"""Candidates for `allocate`: the workload's marginals, their subsets, and wider ones that may pay.
-
-    One measurement of B tells of each workload marginal C ⊆ B at precision 1/Π_{i∈B\C} m_i of its own. Where columns
-    have few values the sum of these over C exceeds the 1 that measuring one C alone gives: three columns of two values
-    hold three pairs at 1/2 each. So each workload marginal is grown while that sum grows, one column of at most four
-    values at a time, ties going to the column least used: about one wider marginal for each of the workload's.
-
-    Example:
-        >>> widened((2, 2, 2, 9), [(0, 1), (0, 2), (1, 2), (0, 3)])[-2:]
-        ((1, 2), (0, 1, 2))
-    """
-    workload = set(column_sets)
-    widths = {len(columns) for columns in workload}
-    num_uses = {i: 0 for i, size in enumerate(sizes) if 1 < size <= SMALL_COLUMN}
-
-    def worth(columns: Columns) -> float:
-        inside = (c for width in widths for c in combinations(columns, width) if c in workload)
-        return math.fsum(1.0 / math.prod(sizes[i] for i in columns if i not in c) for c in inside)
-
-    found: set[Columns] = set()
-    for columns in column_sets:
-        grown, best = columns, worth(columns)
-        while True:
-            tried = sorted(num_uses.keys() - set(grown), key=lambda i: (num_uses[i], i))[:MAX_TRIED]
-            larger = [tuple(sorted((*grown, i))) for i in tried]
-            worths = [worth(b) for b in larger]
-            if not worths or max(worths) <= best * (1 + 1e-9):
-                break
-            best = max(worths)
-            grown = larger[worths.index(best)]
-        if grown != columns and grown not in found:
-            found.add(grown)
-            for i in num_uses.keys() & set(grown):
-                num_uses[i] += 1
-    extra = sorted(found - set(closure(column_sets)), key=lambda c: (len(c), c))
-    return (*closure(column_sets), *extra)
 
 
 def _posed(
@@ -201,37 +147,25 @@ def _posed(
     column_sets: Sequence[Columns],
     weights: Sequence[float] | FloatArray | None,
     objective: Objective,
-    floor: float | None,
-    candidates: Sequence[Columns] | None,
 ) -> tuple[_Problem, tuple[Columns, ...]]:
     """The problem in arrays, and the marginals that the shares are for."""
     if objective not in get_args(Objective):
         raise SettingError(f"the objective must be one of {', '.join(get_args(Objective))}")
-    if not 0.0 <= (floor or 0.0) <= 1.0:
-        raise SettingError("the floor is a part of the budget: between 0 and 1")
     importance = np.ones(len(column_sets)) if weights is None else np.asarray(weights, dtype=np.float64)
     if importance.shape != (len(column_sets),) or not (np.isfinite(importance) & (importance > 0)).all():
         raise SettingError("weights must be positive and finite, one for each of the workload's marginals")
-    for columns in (*column_sets, *(candidates or ())):
+    for columns in column_sets:
         check_columns(columns, len(sizes))
     wanted = [tuple(i for i in columns if sizes[i] > 1) for columns in column_sets]
     if not any(wanted):
         raise QueryError("there is nothing to measure: every column of the workload has a single value")
     targets = [columns for columns in dict.fromkeys(wanted) if columns]
     measurable = closure(targets)
-    if candidates is not None:
-        reduced = (tuple(i for i in columns if sizes[i] > 1) for columns in candidates)
-        measurable = tuple(dict.fromkeys(columns for columns in reduced if columns))
-    if floor:
-        measurable = tuple(dict.fromkeys((*measurable, *targets)))
     lattice = Lattice.build(sizes, column_sets, measurable)
-    unseen = np.flatnonzero(lattice.seen.times(np.ones(len(measurable))) == 0)
-    if len(unseen):
-        raise QueryError(f"no candidate contains columns {lattice.residuals[unseen[0]]} together; add one that does")
     own = set(targets)
     equal = np.array([1.0 / len(targets) if columns in own else 0.0 for columns in measurable])
     scales, first = _weighted(sizes, column_sets, importance, objective)
-    return _Problem(lattice, scales, first, objective == "max", (floor or 0.0) * equal, equal), measurable
+    return _Problem(lattice, scales, first, objective == "max", equal), measurable
 
 
 def _weighted(
@@ -247,18 +181,17 @@ def _weighted(
 
 def _planned(problem: _Problem, tolerance: float) -> tuple[FloatArray, float, float]:
     """Shares that leave unmeasured what hardly helps, their objective, and its proved lower bound over all shares."""
-    floors = problem.floors
-    free = 1.0 - float(floors.sum())
-    found = _search(problem, np.full(len(floors), free / len(floors)), 0.0, tolerance, MAX_STEPS)
+    size = len(problem.equal)
+    found = _search(problem, np.full(size, 1.0 / size), 0.0, tolerance, MAX_STEPS)
     accepted = max(found.value, found.bound * (1.0 + tolerance)) * (1.0 + NEGLIGIBLE)
     for level in DROPPED:
-        start = np.where(found.relative_slope < level, 0.0, found.shares - floors)
-        if free > 0.0 and start.sum() > 0.0:
-            fewer = _search(problem, start * (free / start.sum()), found.bound, tolerance, RETRY_STEPS)
+        start = np.where(found.relative_slope < level, 0.0, found.shares)
+        if start.sum() > 0.0:
+            fewer = _search(problem, start / start.sum(), found.bound, tolerance, RETRY_STEPS)
             if fewer.value <= accepted:
                 found = fewer
                 break
-    if math.isclose(problem.equal.sum(), 1.0) and problem.value(problem.equal) <= found.value:
+    if problem.value(problem.equal) <= found.value:
         return problem.equal, problem.value(problem.equal), found.bound
     return found.shares, found.value, found.bound
 
@@ -272,29 +205,27 @@ class _Found(NamedTuple):
     bound: float
 
 
-def _search(problem: _Problem, moving: FloatArray, bound: float, tolerance: float, num_steps: int) -> _Found:
-    """Steps of the method from the shares `moving` above the floors; those at zero stay there.
+def _search(problem: _Problem, shares: FloatArray, bound: float, tolerance: float, num_steps: int) -> _Found:
+    """Steps of the method from these shares; those at zero stay there.
 
     `bound` is what is already proved. The slope covers the marginals at zero too, so every step can improve it.
     """
-    floors, weights = problem.floors, problem.weights
-    free = 1.0 - float(floors.sum())
-    found = _Found(floors + moving, moving, math.inf, bound)
+    weights = problem.weights
+    found = _Found(shares, shares, math.inf, bound)
     for _ in range(num_steps):
-        precisions, variances = problem.variances(floors + moving)
+        precisions, variances = problem.variances(shares)
         value = problem.objective(variances)
         if not math.isfinite(value):
             break
         slope = problem.slope(precisions, weights)
         average = float(weights @ variances)  # Also slope @ shares, by Euler: variances are homogeneous, of degree -1.
         if value < found.value:
-            found = _Found(floors + moving, slope / average, value, bound)
-        bound = max(bound, average**2 / (float(slope @ floors) + free * float(slope.max())))
+            found = _Found(shares, slope / average, value, bound)
+        bound = max(bound, average**2 / float(slope.max()))
         if found.value <= bound * (1.0 + tolerance):
             break
-        if free > 0.0:
-            moving = moving * np.sqrt(slope)
-            moving *= free / moving.sum()
+        shares = shares * np.sqrt(slope)
+        shares /= shares.sum()
         if problem.is_max:
             weights = weights * np.sqrt(variances)
             weights /= weights.sum()
