@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from equipoise.core import FloatArray, Move
 from equipoise.queries.group import Group
+from equipoise.queries.lattice import Columns, predicted_variances
 from equipoise.queries.queries import Queries
 from equipoise.queries.query import Query
-from equipoise.queries.residuals import Columns, predicted_variances, reconstruct
+from equipoise.queries.residuals import reconstruct
 from equipoise.queries.workload import Workload
 
 __all__ = ["Answer", "half_width", "unbiased"]

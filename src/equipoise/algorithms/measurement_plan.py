@@ -29,7 +29,7 @@ import numpy as np
 
 from equipoise.core import FloatArray
 from equipoise.errors import QueryError, SettingError
-from equipoise.queries.residuals import Columns, Lattice, closure
+from equipoise.queries.lattice import Columns, Lattice, closure
 
 __all__ = ["Measurements", "Objective", "choose_measurements"]
 

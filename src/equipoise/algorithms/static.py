@@ -21,7 +21,7 @@ from equipoise.errors import QueryError
 from equipoise.game.error_bars import SelectionEvidence
 from equipoise.privacy import accountant
 from equipoise.privacy.events import Event, Gaussian
-from equipoise.queries.residuals import Columns, predicted_rmse, predicted_variances
+from equipoise.queries.lattice import Columns, predicted_rmse, predicted_variances
 from equipoise.queries.workload import Group, Workload
 from equipoise.query_players.measure_static import MeasureStatic
 

@@ -18,7 +18,7 @@ from equipoise.algorithms.select_measure import Split, split
 from equipoise.algorithms.static import Static, column_sets, plan_static
 from equipoise.errors import SettingError
 from equipoise.game.error_bars import SelectionEvidence
-from equipoise.queries.residuals import closure
+from equipoise.queries.lattice import closure
 from equipoise.query_players.best_marginal import BestMarginal
 from equipoise.query_players.measure_static import MeasureStatic
 from equipoise.query_players.top_up import TopUp

@@ -32,132 +32,18 @@ All answers are made of the same residuals, so they agree wherever they overlap.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations, pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.core import FloatArray, IntArray
-from equipoise.errors import QueryError, SettingError
+from equipoise.core import FloatArray
+from equipoise.errors import QueryError
+from equipoise.queries.lattice import Columns, cells_outside, check_columns, check_precisions, subsets
 
-__all__ = [
-    "Columns",
-    "Incidence",
-    "Lattice",
-    "check_columns",
-    "closure",
-    "predicted_rmse",
-    "predicted_variances",
-    "reconstruct",
-]
-
-Columns = tuple[int, ...]
-
-
-def closure(column_sets: Iterable[Columns]) -> tuple[Columns, ...]:
-    """All nonempty subsets of the given column sets, smaller ones first, then in lexicographic order.
-
-    Example:
-        >>> closure([(0, 2), (2, 1)])
-        ((0,), (1,), (2,), (0, 2), (1, 2))
-    """
-    found = {subset for columns in column_sets for subset in _subsets(tuple(sorted(columns)))}
-    return tuple(sorted(found, key=lambda columns: (len(columns), columns)))
-
-
-@dataclass(frozen=True, eq=False)
-class Incidence:
-    """A sparse matrix between marginals and residuals: entry k is `values[k]` at (`rows[k]`, `columns[k]`)."""
-
-    rows: IntArray
-    columns: IntArray
-    values: FloatArray
-    shape: tuple[int, int]
-
-    def times(self, vector: FloatArray) -> FloatArray:
-        """The matrix times a vector."""
-        return np.bincount(self.rows, self.values * vector[self.columns], self.shape[0]).astype(np.float64, copy=False)
-
-    def transposed_times(self, vector: FloatArray) -> FloatArray:
-        """The transposed matrix times a vector."""
-        return np.bincount(self.columns, self.values * vector[self.rows], self.shape[1]).astype(np.float64, copy=False)
-
-
-@dataclass(frozen=True, eq=False)
-class Lattice:
-    """How measured marginals tell of residuals, and residuals of the workload's marginals.
-
-    Attributes:
-        residuals: The column sets A whose residuals the workload needs.
-        seen: `seen.times(τ)` is the precision p_A of each residual.
-        used: `used.times(1/p)` is the variance of a cell of each of the workload's marginals.
-    """
-
-    residuals: tuple[Columns, ...]
-    seen: Incidence
-    used: Incidence
-
-    @classmethod
-    def build(cls, sizes: Sequence[int], column_sets: Sequence[Columns], measured: Sequence[Columns]) -> Lattice:
-        """The lattice of a workload and of the marginals that are, or may be, measured."""
-        for columns in (*column_sets, *measured):
-            check_columns(columns, len(sizes))
-        residuals = closure(_informative(columns, sizes) for columns in column_sets)
-        position = {columns: i for i, columns in enumerate(residuals)}
-        seen, used = [], []
-        for b, larger in enumerate(measured):
-            for a in _subsets(_informative(larger, sizes)):
-                if a in position:
-                    seen.append((position[a], b, 1.0 / _num_cells_outside(a, larger, sizes)))
-        for c, larger in enumerate(column_sets):
-            for a in _subsets(_informative(larger, sizes)):
-                centred = math.prod(1.0 - 1.0 / sizes[i] for i in a)
-                used.append((c, position[a], centred / float(_num_cells_outside(a, larger, sizes)) ** 2))
-        return cls(
-            residuals,
-            _incidence(seen, (len(residuals), len(measured))),
-            _incidence(used, (len(column_sets), len(residuals))),
-        )
-
-
-def predicted_variances(
-    sizes: Sequence[int], column_sets: Sequence[Columns], precisions: Mapping[Columns, float]
-) -> FloatArray:
-    """Variance of a cell (the same for all its cells) of each marginal, as `reconstruct` will answer it, in counts².
-
-    Args:
-        sizes: Number of values of each column of the domain.
-        column_sets: The marginals to answer.
-        precisions: For each measured marginal, 1/variance of its noise. Under replace-one, measuring a marginal at
-            precision τ costs τ in rho, so an `allocate`d share times the rho to spend is a precision.
-
-    Returns:
-        One variance for each of `column_sets`; infinite where the measurements do not determine the answer.
-
-    Example:
-        >>> predicted_variances((2, 4), [(0,), (0, 1)], {(0, 1): 0.5}).tolist()  # Summing 4 cells, with n known.
-        [4.0, 1.75]
-    """
-    _check_precisions(precisions)
-    lattice = Lattice.build(sizes, column_sets, tuple(precisions))
-    residual_precisions = lattice.seen.times(np.array(list(precisions.values()), dtype=np.float64))
-    with np.errstate(divide="ignore"):
-        return lattice.used.times(1.0 / residual_precisions)
-
-
-def predicted_rmse(sizes: Sequence[int], column_sets: Sequence[Columns], precisions: Mapping[Columns, float]) -> float:
-    """Root of the mean, over all cells of all the marginals, of the predicted variance; in counts.
-
-    Example:
-        >>> predicted_rmse((2, 4), [(0,)], {(0, 1): 0.5})
-        2.0
-    """
-    num_cells = np.array([_num_cells_outside((), columns, sizes) for columns in column_sets], dtype=np.float64)
-    variances = predicted_variances(sizes, column_sets, precisions)
-    return math.sqrt(float(num_cells @ variances) / float(num_cells.sum()))
+__all__ = ["reconstruct"]
 
 
 def reconstruct(
@@ -187,12 +73,12 @@ def reconstruct(
         >>> answers[(0,)], answers[(1,)]
         (array([6.25, 3.75]), array([5., 5.]))
     """
-    _check_precisions({columns: precisions.get(columns, math.nan) for columns in measured})
+    check_precisions({columns: precisions.get(columns, math.nan) for columns in measured})
     used = {columns: tensor for columns, tensor in measured.items() if precisions[columns] > 0.0}
     sizes = _sizes_of(used)
     for columns in column_sets:
         check_columns(columns, math.inf)
-    residuals = _estimated_residuals(used, precisions, sizes, {a for c in column_sets for a in _subsets(c)})
+    residuals = _estimated_residuals(used, precisions, sizes, {a for c in column_sets for a in subsets(c)})
     return {columns: _assembled(columns, residuals, sizes, num_rows) for columns in column_sets}
 
 
@@ -209,7 +95,7 @@ def _estimated_residuals(
         for a, table in _summed_out(columns, np.asarray(tensor, dtype=np.float64)):
             if a not in wanted:
                 continue
-            weight = precisions[columns] / _num_cells_outside(a, columns, sizes)
+            weight = precisions[columns] / cells_outside(a, columns, sizes)
             residual_precisions[a] = residual_precisions.get(a, 0.0) + weight
             if a in totals:
                 totals[a] += weight * table
@@ -243,11 +129,11 @@ def _assembled(
         raise QueryError(f"column {missing[0]} was not measured; measure a marginal that contains columns {columns}")
     shape = tuple(sizes[i] for i in columns)
     answer = np.full(shape, num_rows / math.prod(shape))
-    for a in _subsets(tuple(i for i in columns if sizes[i] > 1)):
+    for a in subsets(tuple(i for i in columns if sizes[i] > 1)):
         if a not in residuals:
             raise QueryError(f"no measured marginal contains columns {a} together; measure one, or ask for less")
         spread = tuple(sizes[i] if i in a else 1 for i in columns)
-        answer += residuals[a].reshape(spread) / _num_cells_outside(a, columns, sizes)
+        answer += residuals[a].reshape(spread) / cells_outside(a, columns, sizes)
     return answer
 
 
@@ -261,39 +147,3 @@ def _sizes_of(measured: Mapping[Columns, NDArray[Any]]) -> dict[int, int]:
             if sizes.setdefault(column, size) != size:
                 raise QueryError(f"measured marginals disagree about the number of values of column {column}")
     return sizes
-
-
-def _check_precisions(precisions: Mapping[Columns, float]) -> None:
-    for columns, precision in precisions.items():
-        if not 0.0 <= precision < math.inf:
-            raise SettingError(f"the marginal of columns {columns} needs a precision, finite and not negative")
-
-
-def check_columns(columns: Columns, num_columns: float) -> None:
-    """Refuse what is not a marginal of a domain with so many columns."""
-    increasing = all(a < b for a, b in pairwise(columns))
-    if not columns or not increasing or columns[0] < 0 or columns[-1] >= num_columns:
-        raise QueryError(f"a marginal needs columns of the domain, at least one, in increasing order; not {columns}")
-
-
-def _informative(columns: Columns, sizes: Sequence[int]) -> Columns:
-    """Without the columns that have one value: their residuals are zero."""
-    return tuple(i for i in columns if sizes[i] > 1)
-
-
-def _subsets(columns: Columns) -> Iterator[Columns]:
-    """All nonempty subsets."""
-    for size in range(1, len(columns) + 1):
-        yield from combinations(columns, size)
-
-
-def _num_cells_outside(inner: Columns, outer: Columns, sizes: Sequence[int] | Mapping[int, int]) -> int:
-    """Π m_i over the columns of `outer` that are not in `inner`."""
-    return math.prod(sizes[i] for i in outer if i not in inner)
-
-
-def _incidence(entries: list[tuple[int, int, float]], shape: tuple[int, int]) -> Incidence:
-    rows, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
-    return Incidence(
-        np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64), np.array(values, dtype=np.float64), shape
-    )

@@ -10,15 +10,9 @@ import pytest
 
 from equipoise.core import FloatArray, IntArray
 from equipoise.errors import QueryError, SettingError
-from equipoise.queries.allocation import Objective, allocate, widened
-from equipoise.queries.residuals import (
-    Columns,
-    Lattice,
-    closure,
-    predicted_rmse,
-    predicted_variances,
-    reconstruct,
-)
+from equipoise.queries.allocation import Objective, allocate
+from equipoise.queries.lattice import Columns, Lattice, closure, predicted_rmse, predicted_variances
+from equipoise.queries.residuals import reconstruct
 
 ADULT_SIZES = (2, 2, 5, 6, 7, 9, 15, 16, 42, 16, 6, 10, 10)
 OBJECTIVES: tuple[Objective, ...] = ("mean", "marginals", "max")
@@ -194,34 +188,9 @@ def test_all_triples_of_thirteen_columns_gain_a_third_of_the_variance() -> None:
     assert set(plan.shares) <= set(triples)
 
 
-def test_wider_marginals_help_columns_of_two_values() -> None:
-    sizes, triples = (2,) * 10, all_sets(10, 3)
-    candidates = widened(sizes, triples)
-    assert candidates[: len(closure(triples))] == closure(triples)
-    wide, narrow = allocate(sizes, triples, candidates=candidates), allocate(sizes, triples)
-    # 0.715: one of five columns holds ten triples at 1/4 each, but the greedy choice repeats some.
-    assert wide.variance < 0.75 * narrow.variance
-    # Pairs cannot be widened by columns of many values: the candidates stay the same.
-    assert widened((10,) * 5, all_sets(5, 2)) == closure(all_sets(5, 2))
-
-
-@pytest.mark.parametrize("objective", OBJECTIVES)
-def test_a_floor_is_kept_and_a_whole_floor_is_the_equal_split(objective: Objective) -> None:
-    sizes, pairs = (2, 3, 12, 20), all_sets(4, 2)
-    half = allocate(sizes, pairs, objective=objective, floor=0.5)
-    assert min(half.shares[columns] for columns in pairs) >= 0.5 / 6 - 1e-12
-    assert half.gap <= 0.01
-    assert half.variance >= allocate(sizes, pairs, objective=objective).variance / 1.01
-    whole = allocate(sizes, pairs, objective=objective, floor=1.0)
-    assert whole.shares == pytest.approx(equal_shares(pairs))
-    assert whole.gap <= 0.01
-
-
 def test_settings_out_of_range_are_refused() -> None:
     with pytest.raises(SettingError, match="objective"):
         allocate((2, 2), [(0, 1)], objective="median")  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="floor"):
-        allocate((2, 2), [(0, 1)], floor=1.5)
     for weights in ([1.0], [1.0, 0.0], [1.0, math.nan]):
         with pytest.raises(SettingError, match="weights"):
             allocate((2, 2), [(0,), (1,)], weights=weights)
@@ -230,8 +199,6 @@ def test_settings_out_of_range_are_refused() -> None:
 def test_workloads_that_cannot_be_served_are_refused() -> None:
     with pytest.raises(QueryError, match="nothing to measure"):
         allocate((1, 1), [(0, 1)])
-    with pytest.raises(QueryError, match=r"no candidate contains columns \(0, 1\)"):
-        allocate((2, 2), [(0, 1)], candidates=[(0,), (1,)])
 
 
 def relative_spread(
