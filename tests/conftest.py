@@ -37,7 +37,7 @@ def spark_session() -> Iterator[Any]:
     """A real Spark in this process, with two executor threads and four attempts a task; stopped with the session."""
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Spark needs a Java runtime, and there is none on this machine (`make install` installs one)")
-    from equipoise.data.spark import session_of
+    from equipoise.data.spark_session import session_of
 
     session = session_of("local[2,4]")
     try:

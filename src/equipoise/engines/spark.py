@@ -18,7 +18,8 @@ import numpy as np
 
 from equipoise.core import IntArray, Progress, silent
 from equipoise.data.sources import Distributed
-from equipoise.data.spark import collected, map_in_arrow
+from equipoise.data.spark import collected
+from equipoise.data.spark_session import map_in_arrow
 from equipoise.data.table import Table
 from equipoise.engines.executor import SHUFFLED, Bounded, CountRows, Regroup, Work
 from equipoise.engines.passes import Pass, plan_passes, room_for

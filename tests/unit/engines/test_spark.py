@@ -18,7 +18,8 @@ from typer.testing import CliRunner
 from equipoise import pipeline
 from equipoise.cli import app
 from equipoise.data.schema import Schema
-from equipoise.data.spark import CONFIGURED, SparkFiles, master_of
+from equipoise.data.spark import SparkFiles
+from equipoise.data.spark_session import CONFIGURED, master_of
 from equipoise.data.table import Table, read
 from equipoise.data.whole import Codes, Integer
 from equipoise.engines import scan
