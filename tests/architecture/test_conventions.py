@@ -67,10 +67,13 @@ PROMISES_NOTHING = {
     "privacy/accountant.py": "names only",
     "privacy/analyst_tables.py": "tables of the database",
     "privacy/anchor.py": "a file; what follows from it is said by chain and backup",
+    "privacy/event_words.py": "words",
     "privacy/events.py": "records of what was done; prices.cost says what each is worth",
     "privacy/inspection.py": "checks, and spends nothing",
     "privacy/recorded.py": "a pair of two things that say it",
     "privacy/store.py": "the database",
+    "privacy/stored_events.py": "how an event is written down",
+    "privacy/stored_moves.py": "how a move is written down",
 }
 SAYS_IT_ELSEWHERE = {
     # protocols, results and plain records

@@ -17,9 +17,9 @@ from tests.schemas import declared, ordinal
 
 from equipoise.core import Move
 from equipoise.privacy.accountant import cost
-from equipoise.privacy.events import from_json
 from equipoise.privacy.ledger import Account, Ledger
 from equipoise.privacy.run import Run
+from equipoise.privacy.stored_events import from_json
 
 COLUMNS = (ordinal("a", 3), ordinal("b", 4), ordinal("c", 2))
 

@@ -22,8 +22,10 @@ from equipoise.data.items import Items
 from equipoise.data.schema import Schema, load
 from equipoise.data.table import read
 from equipoise.errors import EquipoiseError, OutputError
-from equipoise.privacy import events, run, store
+from equipoise.privacy import run
 from equipoise.privacy.ledger import Ledger
+from equipoise.privacy.stored_events import from_json
+from equipoise.privacy.stored_moves import move_from_bytes, move_to_bytes
 from equipoise.queries import stored
 from equipoise.queries.build import build
 from equipoise.queries.text import parse
@@ -108,7 +110,7 @@ def libsvm_table(data: bytes) -> None:
 
 def move_log(data: bytes) -> None:
     """A move as the ledger stores it."""
-    store.move_from_bytes(data)
+    move_from_bytes(data)
 
 
 def ledger_event(data: bytes) -> None:
@@ -118,7 +120,7 @@ def ledger_event(data: bytes) -> None:
     except (ValueError, RecursionError):
         run.cost_from_text(_text(data))
         return
-    events.from_json(body)
+    from_json(body)
 
 
 def stored_workload(data: bytes) -> None:
@@ -257,7 +259,7 @@ SEEDS: dict[str, tuple[bytes, ...]] = {
     "schema_json": (SCHEMA.to_json().encode(),),
     "csv_table": (b"sex,age,other\nFemale,3,4.5\nMale,44,\n", b'sex,age,other\n"Male",1e1,nan\n'),
     "libsvm_table": (b"1 3:1 7:1\n0 1:1\n", b"3 4 40\n"),
-    "move_log": (store.move_to_bytes(_MOVE), _zip_free_move()),
+    "move_log": (move_to_bytes(_MOVE), _zip_free_move()),
     "ledger_event": (
         b'{"kind": "exponential", "epsilon": "1/50", "num_selected": 1}',
         b'{"kind": "group", "size": 2, "event": {"kind": "gaussian", "sensitivity_squared": "1", "variance": "4"}}',

@@ -13,9 +13,10 @@ from equipoise.data.table import MOST_DENSE
 from equipoise.errors import CapacityError, SettingError
 from equipoise.game.error_bars import SelectionEvidence
 from equipoise.oracles.classes.features import Features
-from equipoise.privacy import accountant, events
+from equipoise.privacy import accountant
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.events import Event, Group, Tuned
+from equipoise.privacy.stored_events import to_json
 from equipoise.queries.conjunctions import Conjunctions
 from equipoise.queries.queries import Queries
 from equipoise.queries.workload import Workload
@@ -155,7 +156,7 @@ class Plan:
             "method": self.method,
             "options": self.options,
             "num_rounds": self.num_rounds,
-            "events": [{"event": events.to_json(event), "times": times} for event, times in self.events],
+            "events": [{"event": to_json(event), "times": times} for event, times in self.events],
             "pure": self.pure,
         }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from equipoise.cli import options
+from equipoise.cli import asking, options
 from equipoise.cli.console import Json, Quiet, Speaker, counted, pairs, sized, table_of
 from equipoise.errors import BudgetError
 
@@ -53,7 +53,7 @@ def plan(
     speaker = Speaker(json=json, quiet=quiet)
     with speaker.steps("Planning"):
         # A draft may be planned with, though not released: the plan says so.
-        request = options.ask(given, accept_inferred=True)
+        request = asking.ask(given, accept_inferred=True)
         prepared, budget = _plan(request)
     body = _body(prepared, budget)
     speaker.result(body, _shown(body, budget, prepared))
@@ -78,8 +78,10 @@ def _plan(request: Any) -> tuple[Prepared, Budget]:
 
 
 def _body(prepared: Prepared, budget: Budget) -> dict[str, Any]:
-    from equipoise.privacy import accountant, events
-    from equipoise.statement import CURVE, describe_event
+    from equipoise.privacy import accountant
+    from equipoise.privacy.event_words import describe_event
+    from equipoise.privacy.stored_events import to_json
+    from equipoise.statement import CURVE
 
     made, setting, request = prepared.plan, prepared.setting, prepared.request
     rho = made.cost.rho
@@ -111,7 +113,7 @@ def _body(prepared: Prepared, budget: Budget) -> dict[str, Any]:
         },
         "events": [
             {
-                "event": events.to_json(event),
+                "event": to_json(event),
                 "words": describe_event(event),
                 "times": times,
                 "rho": float(accountant.cost(event).rho * times),

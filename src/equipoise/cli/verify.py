@@ -61,9 +61,9 @@ def _charged(found: Verified, location: str) -> Check:
     """The events of the statement against those that the ledger was charged for the same run."""
     from collections import Counter
 
-    from equipoise.privacy.events import to_json
     from equipoise.privacy.ledger import Ledger
     from equipoise.privacy.run import canonical
+    from equipoise.privacy.stored_events import to_json
     from equipoise.verification.claims import Check
 
     if "://" not in location and not Path(location).is_file():

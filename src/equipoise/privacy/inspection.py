@@ -11,11 +11,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from equipoise.errors import LedgerError
-from equipoise.privacy import accountant, events, store
+from equipoise.privacy import accountant, store
 from equipoise.privacy.anchor import Head
 from equipoise.privacy.chain import digest_after, require_anchored
 from equipoise.privacy.cost import Cost, cost_from_text
 from equipoise.privacy.gate import within
+from equipoise.privacy.stored_events import from_json
 
 __all__ = ["inspect"]
 
@@ -38,7 +39,7 @@ class _Told:
             case "reserve":
                 self.reserved[run], self.spent[run], self.status[run] = cost_from_text(body["cost"]), Cost(), "open"  # type: ignore[index]
             case "event":
-                price = accountant.cost(events.from_json(body["event"]))
+                price = accountant.cost(from_json(body["event"]))
                 if cost_from_text(body["cost"]) != price:
                     raise LedgerError(f"the ledger charged release {str(run)[:12]} another price than its event has")
                 self.spent[run] += price  # type: ignore[index]

@@ -12,10 +12,12 @@ import sqlalchemy as sa
 
 from equipoise.core import Move
 from equipoise.errors import LedgerConflict
-from equipoise.privacy import events, store
+from equipoise.privacy import store
 from equipoise.privacy.chain import append, canonical, write
 from equipoise.privacy.cost import Cost, cost_from_text, cost_to_text
 from equipoise.privacy.events import Event
+from equipoise.privacy.stored_events import from_json, to_json
+from equipoise.privacy.stored_moves import move_from_bytes, move_to_bytes
 
 __all__ = ["Run", "append", "canonical", "cost_from_text", "cost_to_text", "now"]
 
@@ -79,11 +81,11 @@ class Run:
                 .scalars()
                 .all()
             )
-        return [store.move_from_bytes(body) for body in bodies]
+        return [move_from_bytes(body) for body in bodies]
 
     def events(self) -> list[Event]:
         """Every event charged, oldest first."""
-        return [events.from_json(body["event"]) for body in self.entries() if body["what"] == "event"]
+        return [from_json(body["event"]) for body in self.entries() if body["what"] == "event"]
 
     def entries(self) -> list[dict[str, Any]]:
         """The run's entries in the chain, oldest first."""
@@ -104,12 +106,12 @@ class Run:
                 sa.select(table.c.body).where(table.c.run == self.key, table.c.number == number)
             ).scalar()
             if stored is not None:
-                return store.move_from_bytes(stored)
+                return move_from_bytes(stored)
             row = self.open_row(connection)
             charged: list[tuple[Event, Cost]] = []
             before = cost_from_text(row.spent)
             move = draw(lambda event, price: charged.append((event, price)), before)
-            body = store.move_to_bytes(move)
+            body = move_to_bytes(move)
             self.charge(connection, number, before, charged, hashlib.sha256(body).hexdigest())
             connection.execute(sa.insert(table).values(run=self.key, number=number, body=body))
         return move
@@ -133,7 +135,7 @@ class Run:
                 "what": "event",
                 "run": self.key,
                 "move": number,
-                "event": events.to_json(event),
+                "event": to_json(event),
                 "cost": cost_to_text(price),
                 **({} if answer is None else {"answer": answer}),
             }

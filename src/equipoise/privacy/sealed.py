@@ -25,6 +25,7 @@ from equipoise.privacy.cost import cost_from_text, cost_to_text
 from equipoise.privacy.events import Event, Tuned
 from equipoise.privacy.gate import within
 from equipoise.privacy.run import Run
+from equipoise.privacy.stored_moves import move_from_bytes, move_to_bytes
 
 __all__ = ["Chosen", "SealedBook", "Trials"]
 
@@ -58,14 +59,14 @@ class SealedBook:
     def moves(self) -> list[Move]:
         """Committed moves, oldest first."""
         with store.read(self._run.engine) as connection:
-            return [store.move_from_bytes(row.body) for row in self._rows(connection)]
+            return [move_from_bytes(row.body) for row in self._rows(connection)]
 
     def record(self, number: int, draw: Callable[[Callable[[Event, Cost], None], Cost], Move]) -> Move:
         """Draw and store in one transaction (see `gate.Book`)."""
         with write(self._run.engine, self._run.account) as connection:
             rows = self._rows(connection)
             if number < len(rows):
-                return store.move_from_bytes(rows[number].body)
+                return move_from_bytes(rows[number].body)
             self._run.open_row(connection)
             spent = cost_from_text(rows[-1].spent) if rows else Cost()
             prices: list[Cost] = []
@@ -76,7 +77,7 @@ class SealedBook:
 
 def _insert(connection: sa.Connection, run: Run, part: int, number: int, spent: Cost, move: Move) -> None:
     values = {"run": run.key, "part": part, "number": number, "spent": cost_to_text(spent)}
-    connection.execute(sa.insert(store.sealed).values(body=store.move_to_bytes(move), **values))
+    connection.execute(sa.insert(store.sealed).values(body=move_to_bytes(move), **values))
 
 
 class Trials:
@@ -105,7 +106,7 @@ class Trials:
                 sa.select(table.c.body).where(table.c.run == run.key, table.c.part == _DRAW)
             ).scalar()
             if stored is not None:
-                return tuple(int(i) for i in store.move_from_bytes(stored).ids)
+                return tuple(int(i) for i in move_from_bytes(stored).ids)
             before, price = cost_from_text(row.spent), cost(event)
             if not within(before + price, run.reserved):
                 raise BudgetError("the tuning asked for more than it reserved; nothing was released")
@@ -129,7 +130,7 @@ class Trials:
         with write(run.engine, run.account) as connection:
             run.open_row(connection)
             for number, move in enumerate(moves):
-                values = {"run": run.key, "number": number, "body": store.move_to_bytes(move)}
+                values = {"run": run.key, "number": number, "body": move_to_bytes(move)}
                 connection.execute(sa.insert(store.moves).values(**values))
             append(connection, run.account, run.key, {"what": "chosen", "run": run.key, **chosen._asdict()})
             connection.execute(sa.delete(store.sealed).where(store.sealed.c.run == run.key))

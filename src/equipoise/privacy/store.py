@@ -6,20 +6,15 @@ account's row. SQLite runs in WAL mode with synchronous=FULL, so a committed tra
 
 from __future__ import annotations
 
-import io
 import os
 import time
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
 
-from equipoise.core import FloatArray, Move
 from equipoise.errors import LedgerError
 
 __all__ = [
@@ -29,8 +24,6 @@ __all__ = [
     "entries",
     "location_of",
     "make_private",
-    "move_from_bytes",
-    "move_to_bytes",
     "moves",
     "read",
     "runs",
@@ -45,12 +38,6 @@ BUSY_SECONDS = 120
 
 IN_MEMORY = "sqlite://"
 """A ledger that ends with the process."""
-
-_UNREADABLE = (
-    *(ValueError, KeyError, TypeError, OSError, EOFError, OverflowError, MemoryError),
-    *(NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error),
-)
-"""What numpy and zipfile raise on bytes that are no arrays: an old zip, an encrypted one, one that claims too much."""
 
 _DAMAGED = (sa.exc.DatabaseError, sa.exc.NoResultFound, UnicodeDecodeError)
 """What a database with damaged pages makes the driver raise."""
@@ -248,33 +235,3 @@ def _shown(url: str) -> str:
         return sa.engine.make_url(url).render_as_string(hide_password=True)
     except sa.exc.ArgumentError:
         return "that address"
-
-
-def move_to_bytes(move: Move) -> bytes:
-    """A move as compressed arrays."""
-    arrays: dict[str, Any] = {"ids": move.ids, "signs": move.signs, "stddev": np.asarray(move.stddev)}
-    if move.values is not None:
-        arrays["values"] = move.values
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)
-    return buffer.getvalue()
-
-
-def _scalar(value: FloatArray) -> float | FloatArray:
-    return float(value) if value.ndim == 0 else value
-
-
-def move_from_bytes(body: bytes) -> Move:
-    """The inverse of `move_to_bytes`.
-
-    Example:
-        >>> move = Move(np.array([4]), np.array([1]), np.array([17]), 2.5)
-        >>> move_from_bytes(move_to_bytes(move))
-        Move(ids=array([4]), signs=array([1]), values=array([17]), stddev=2.5)
-    """
-    try:
-        with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
-            values = arrays["values"] if "values" in arrays.files else None
-            return Move(arrays["ids"], arrays["signs"], values, _scalar(arrays["stddev"]))
-    except _UNREADABLE as error:
-        raise LedgerError("the ledger holds a move that cannot be read") from error

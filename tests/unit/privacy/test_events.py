@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.errors import LedgerError, SettingError
-from equipoise.privacy import events
 from equipoise.privacy.events import (
     Coins,
     ConditionalRelease,
@@ -20,6 +19,7 @@ from equipoise.privacy.events import (
     Laplace,
     PermuteAndFlip,
 )
+from equipoise.privacy.stored_events import from_json, to_json
 
 positive = st.fractions(min_value=Fraction(1, 10**6), max_value=10**6)
 simple: st.SearchStrategy[Event] = st.one_of(
@@ -35,7 +35,7 @@ simple: st.SearchStrategy[Event] = st.one_of(
 
 @given(st.one_of(simple, st.builds(Group, simple, st.integers(1, 50))))
 def test_json_round_trip_is_exact(event: Event) -> None:
-    assert events.from_json(json.loads(json.dumps(events.to_json(event)))) == event
+    assert from_json(json.loads(json.dumps(to_json(event)))) == event
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_json_round_trip_is_exact(event: Event) -> None:
 )
 def test_unreadable_events_say_so(body: dict[str, str]) -> None:
     with pytest.raises(LedgerError, match="cannot read"):
-        events.from_json(body)
+        from_json(body)
 
 
 def test_parameters_must_be_positive() -> None:

@@ -13,6 +13,7 @@ from tests.unit.privacy.test_ledger import RHO, SELECT, open_account, pay, start
 from equipoise.errors import LedgerError
 from equipoise.privacy import store
 from equipoise.privacy.gate import Gate
+from equipoise.privacy.stored_moves import move_to_bytes
 
 runs, moves, accounts, entries = store.runs, store.moves, store.accounts, store.entries
 
@@ -21,7 +22,7 @@ DAMAGES: dict[str, tuple[Any, str]] = {
     "reserved": (sa.update(runs).values(reserved="5 - 0"), "another reservation"),
     "status": (sa.update(runs).values(status="closed"), "marked closed"),
     "answer changed": (
-        sa.update(moves).values(body=store.move_to_bytes(pay(SELECT)(type("T", (), {"debit": print})()))[:-1]),
+        sa.update(moves).values(body=move_to_bytes(pay(SELECT)(type("T", (), {"debit": print})()))[:-1]),
         "lost or changed answer",
     ),
     "answer removed": (sa.delete(moves), "lost or changed answer"),

@@ -10,8 +10,9 @@ from scipy import stats
 from equipoise.errors import SettingError
 from equipoise.privacy import random_runs
 from equipoise.privacy.accountant import Cost, cost, epsilon_at, rho_at, rho_of
-from equipoise.privacy.events import Tuned, from_json, to_json
+from equipoise.privacy.events import Tuned
 from equipoise.privacy.run import cost_from_text, cost_to_text
+from equipoise.privacy.stored_events import from_json, to_json
 from equipoise.privacy.totals import fits
 
 STOP = Fraction(2, 9)

@@ -14,13 +14,15 @@ from equipoise.oracles.classes.conjunctions import Conjunctions
 from equipoise.privacy import accountant, events
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.enumerated import choose_enumerated
+from equipoise.privacy.event_words import describe_event
 from equipoise.privacy.gate import Gate
 from equipoise.privacy.ledger import Ledger
 from equipoise.privacy.rspm import NO_PROOF, gaussian_event, laplace_event, rspm
 from equipoise.privacy.separators import gaussian_epsilon, gaussian_stddev
+from equipoise.privacy.stored_events import from_json, to_json
 from equipoise.privacy.totals import fits, refusal
 from equipoise.report.guarantee import guarantee
-from equipoise.statement import CONDITION, conditional_part, describe_event
+from equipoise.statement import CONDITION, conditional_part
 
 
 def test_the_published_gaussian_scale_needs_the_words_and_pays_the_proven_price() -> None:
@@ -61,7 +63,7 @@ def test_events_are_stored_and_priced() -> None:
         gaussian_event(Conjunctions(5), epsilon=ONE, delta=Fraction(1, 1000)),
         events.Prsma(Fraction(1, 62), Fraction(1, 110)),
     ):
-        assert events.from_json(events.to_json(event)) == event
+        assert from_json(to_json(event)) == event
         assert describe_event(event)
         price = accountant.cost(event)
         assert price.conditional_rho == (price.rho if events.conditional(event) else 0)

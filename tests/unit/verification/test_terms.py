@@ -32,6 +32,7 @@ from equipoise.privacy.events import (
     SeparatorLaplace,
     Tuned,
 )
+from equipoise.privacy.stored_events import to_json
 from equipoise.verification import analyst_prices, prices  # noqa: F401
 from equipoise.verification.terms import PRICES, Terms, add_up, epsilon, terms_of
 
@@ -69,7 +70,7 @@ def test_every_kind_of_event_has_a_second_price() -> None:
 
 @pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: event.kind)
 def test_the_first_price_is_never_below_the_second_and_hardly_above(event: Event) -> None:
-    first, second = accountant.cost(event), terms_of(json.loads(json.dumps(events.to_json(event))))
+    first, second = accountant.cost(event), terms_of(json.loads(json.dumps(to_json(event))))
     slack = 1 + Fraction(1, 10**9) if isinstance(event, SeparatorGaussian | AnalystGame) else 1 + Fraction(1, 10**20)
     assert second.rho <= first.rho * slack
     # A coin near 1/2 is rounded up to a fair one's price; a game's tail is bounded, not added up.
