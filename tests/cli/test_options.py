@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from equipoise.budget import shown_location
-from equipoise.cli.options import parse_bytes, parse_options
+from equipoise.cli.asking import parse_bytes, parse_options
 from equipoise.errors import SettingError
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli import options
+from equipoise.cli import asking, options
 from equipoise.cli.console import Json, Quiet, Speaker, table_of
 from equipoise.errors import OutputError, SettingError
 
@@ -60,7 +60,7 @@ def evaluate(
         )
     release = load(folder)
     rows = evaluation.stored_rows(folder, release.schema)
-    opened = options.open_anywhere(file, release.schema, table=table, query=query, engine=engine)
+    opened = asking.open_anywhere(file, release.schema, table=table, query=query, engine=engine)
     with speaker.steps("Counting") as progress:
         found = evaluation.evaluate(release, opened, rows=rows, threads=threads, progress=progress)
     write_bytes(evaluation.internal_report(release, rows, found).encode(), target)

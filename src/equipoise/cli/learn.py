@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from equipoise.cli import options
+from equipoise.cli import asking, options
 from equipoise.cli.console import Json, Quiet, Speaker, pairs
 from equipoise.cli.evaluate import LABEL
 
@@ -105,7 +105,7 @@ def learn(
 
     speaker = Speaker(json=json, quiet=quiet)
     with speaker.steps("Opening"):
-        table = options.open_table(file, schema=schema, domain=domain, columns=columns, workload=None)
+        table = asking.open_table(file, schema=schema, domain=domain, columns=columns, workload=None)
         request = Request(
             table,
             epsilon=epsilon,
@@ -113,7 +113,7 @@ def learn(
             pure=mechanism in PURE,
             ledger=ledger,
             accept_inferred=accept_inferred,
-            memory_limit=options.parse_bytes(memory),
+            memory_limit=asking.parse_bytes(memory),
         )
     if folder.is_unfinished(output):
         speaker.note(f"{output} holds an unfinished rule: going on with it.")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from equipoise.cli import options
+from equipoise.cli import asking, options
 from equipoise.cli.console import Json, Quiet, Speaker, pairs
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ def release(
 
 
 def open_request(speaker: Speaker, given: Mapping[str, Any]) -> Request:
-    """What the user asks for (`options.ask`), with the table opened and its rows counted."""
+    """What the user asks for (`asking.ask`), with the table opened and its rows counted."""
     from equipoise import folder
 
     with speaker.steps("Opening"):
-        request = options.ask(given)
+        request = asking.ask(given)
         request.table.num_rows  # noqa: B018  a pass over a CSV file, remembered: it belongs to this step
     if folder.is_unfinished(given["output"]):
         speaker.note(f"{given['output']} holds an unfinished release: going on with it.")
