@@ -8,7 +8,6 @@ model.npz, schema.json, workload.json, asked.json (the queries that the moves re
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,10 +21,10 @@ import pyarrow.parquet as pq
 
 from equipoise.answers import Answer, half_width, unbiased
 from equipoise.core import Codes, Distribution, FloatArray, Move, Progress, silent
-from equipoise.data import distributions
 from equipoise.data.conditioning import condition
 from equipoise.data.distributions import WeightedRows
 from equipoise.data.encoding import decode
+from equipoise.data.learnt import model_from_file, model_to_bytes, moves_from_table, moves_to_table
 from equipoise.data.manifest import STATEMENT, write_statement
 from equipoise.data.rules import Rules
 from equipoise.data.schema import Schema
@@ -179,12 +178,12 @@ class Release:
         rows = self.codes(num_rows, progress=progress)
         (target / STATEMENT).unlink(missing_ok=True)  # of an earlier release, which is replaced from here on
         names = self._write_rows(rows, target)
-        write_parquet(self._move_table(), target / "moves.parquet")
+        write_parquet(moves_to_table(self.moves), target / "moves.parquet")
         if (counts := self.unbiased()) is not None:
             write_parquet(counts, target / "unbiased.parquet")
             names.append("unbiased.parquet")
         contents = {
-            "model.npz": self._model_bytes(),
+            "model.npz": model_to_bytes(self.distribution, self.error_bars),
             "schema.json": self.schema.to_json().encode(),
             "workload.json": _json(self.workload.to_json()),
             "asked.json": _json(self.asked.to_json()),
@@ -225,32 +224,6 @@ class Release:
             self.asked,
         )
 
-    def _move_table(self) -> pa.Table:
-        """The moves as one row a measured query: a user may want the noisy answers themselves."""
-        parts = []
-        for number, move in enumerate(self.moves):
-            values = pa.nulls(len(move.ids), pa.int64()) if move.values is None else pa.array(move.values)
-            parts.append(
-                pa.table(
-                    {
-                        "move": pa.array(np.full(len(move.ids), number, dtype=np.int64)),
-                        "query": pa.array(move.ids),
-                        "sign": pa.array(move.signs),
-                        "noisy_count": values,
-                        "stddev": pa.array(np.full(len(move.ids), move.stddev)),
-                    }
-                )
-            )
-        return pa.concat_tables(parts) if parts else pa.table({"move": pa.array([], pa.int64())})
-
-    def _model_bytes(self) -> bytes:
-        arrays: dict[str, Any] = dict(self.distribution.to_arrays())
-        if self.error_bars is not None:
-            arrays["error_bars"] = self.error_bars
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, allow_pickle=False, **arrays)
-        return buffer.getvalue()
-
 
 def _json(body: Any) -> bytes:
     return (json.dumps(body, indent=2, ensure_ascii=False) + "\n").encode()
@@ -278,28 +251,8 @@ def load(folder: str | Path) -> Release:
         workload, asked = (
             from_json(json.loads((source / name).read_text())) for name in ("workload.json", "asked.json")
         )
-        with np.load(source / "model.npz", allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        bars = arrays.pop("error_bars", None)
-        model = distributions.from_arrays(arrays)
-        moves = _moves(pq.read_table(source / "moves.parquet"))
+        model, bars = model_from_file(source / "model.npz")
+        moves = moves_from_table(pq.read_table(source / "moves.parquet"))
     except (OSError, ValueError, KeyError, pa.ArrowInvalid) as error:
         raise OutputError(f"{source} is not a complete release folder: {type(error).__name__}") from error
     return Release(schema, workload, statement["num_rows"], model, moves, bars, statement, statement["seed"], asked)
-
-
-def _moves(table: pa.Table) -> tuple[Move, ...]:
-    columns = {name: table[name].to_numpy() for name in table.column_names if name != "noisy_count"}
-    result = []
-    for number in np.unique(columns["move"]):
-        here = columns["move"] == number
-        counts = table["noisy_count"].filter(pa.array(here))
-        values = None if counts.null_count else counts.to_numpy().astype(np.int64)
-        result.append(
-            Move(columns["query"][here], columns["sign"][here], values, _one_or_each(columns["stddev"][here]))
-        )
-    return tuple(result)
-
-
-def _one_or_each(stddevs: FloatArray) -> float | FloatArray:
-    return float(stddevs[0]) if np.all(stddevs == stddevs[0]) else stddevs
