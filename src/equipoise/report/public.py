@@ -73,7 +73,7 @@ def _measured(subject: Subject, found: scatter.Agreement | None) -> dict[str, An
         "stddev": float(np.median(found.single.stddevs)),
         "agreement": scatter.draw_agreement(found),
         "residuals": scatter.draw_residuals(found),
-        "largest": scatter.draw_largest(subject, found),
+        "clearest": scatter.draw_clearest(subject, found),
         "worst": scatter.draw_worst(subject, found),
     }
 

@@ -13,7 +13,7 @@ from equipoise.report.numbers import amount, count, percent
 from equipoise.report.subject import Subject
 from equipoise.report.svg import Axis, picture, shorten, tag
 
-__all__ = ["Agreement", "agreement", "draw_agreement", "draw_largest", "draw_residuals", "draw_worst"]
+__all__ = ["Agreement", "agreement", "draw_agreement", "draw_clearest", "draw_residuals", "draw_worst"]
 
 MOST_POINTS = 2000
 """Points of a scatter plot; with more, evenly spaced ones are drawn and the page says so."""
@@ -101,11 +101,11 @@ def _round_shares(axis: Axis, apart: float) -> list[float]:
 
 
 def draw_residuals(found: Agreement) -> Markup:
-    """Residuals in standard deviations, round by round, with the band where 95 % of pure noise lies."""
+    """Residuals in standard deviations, in the order of the rounds, with the band where 95 % of pure noise lies."""
     chosen = found.drawn()
-    residuals, rounds = found.residuals[chosen], found.single.rounds[chosen]
+    residuals = found.residuals[chosen]
     reach = max(3.5, float(np.abs(residuals).max()) * 1.05)
-    across, up = Axis(0.5, max(1.5, float(rounds.max()) + 0.5), 40, 430), Axis(-reach, reach, 262, 10)
+    across, up = Axis(0.5, len(found.residuals) + 0.5, 40, 430), Axis(-reach, reach, 262, 10)
     parts = [tag("rect", x=40, y=up(2), width=390, height=up(-2) - up(2), class_="band")]
     for tick in up.ticks(7):
         parts.append(tag("line", x1=40, x2=430, y1=up(tick), y2=up(tick), class_="axis" if tick == 0 else "grid"))
@@ -114,17 +114,17 @@ def draw_residuals(found: Agreement) -> Markup:
         if tick == int(tick) and tick >= 1:
             parts.append(tag("text", count(tick), x=across(tick), y=277, class_="number middle"))
     parts += [
-        tag("circle", cx=across(x), cy=up(y), r=2.2, class_="point") for x, y in zip(rounds, residuals, strict=True)
+        tag("circle", cx=across(x), cy=up(y), r=2.2, class_="point") for x, y in zip(chosen + 1, residuals, strict=True)
     ]
-    parts.append(tag("text", "round", x=235, y=294, class_="label middle"))
+    parts.append(tag("text", "measurement, in the order of the rounds", x=235, y=294, class_="label middle"))
     told = f"{percent(found.within_two, 0)} of the measurements lie within two standard deviations of the model."
     return picture(440, 300, "Measurement minus model, in standard deviations of the noise", told, parts)
 
 
-def draw_largest(subject: Subject, found: Agreement) -> Markup:
-    """The measured queries with the largest noisy answers."""
-    order = np.argsort(-found.single.values, kind="stable")
-    return _lines(subject, found, order, MOST_LINES, "The largest measured answers")
+def draw_clearest(subject: Subject, found: Agreement) -> Markup:
+    """The measured queries whose noisy answers stand out most from their noise."""
+    order = np.argsort(-found.single.values / np.maximum(found.single.stddevs, 1e-12), kind="stable")
+    return _lines(subject, found, order, MOST_LINES, "The clearest measured answers")
 
 
 def draw_worst(subject: Subject, found: Agreement) -> Markup:

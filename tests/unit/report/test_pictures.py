@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from tests.unit.report.releases import made_up, people
+from tests.unit.report.releases import NUM_ROWS, made_up, people
 
 from equipoise.data.dates import Date
 from equipoise.data.listed import Categorical, Ordinal
@@ -13,8 +16,9 @@ from equipoise.data.schema import Schema
 from equipoise.data.whole import Codes
 from equipoise.report.folding import brief, fold
 from equipoise.report.histogram import draw_histogram
-from equipoise.report.measurements import Noisy, collect
+from equipoise.report.measurements import Noisy, collect, singles
 from equipoise.report.one_way import Panel, draw
+from equipoise.report.scatter import agreement, draw_clearest, draw_residuals
 from equipoise.report.svg import Axis, shorten, tag
 from equipoise.report.two_way import Association, associations, chosen, cramers_v, heat_map
 
@@ -134,3 +138,26 @@ def test_histograms_of_little_or_nothing(values: np.ndarray) -> None:
     drawn = draw_histogram(values, "title", "words", outline=values / 2, logarithmic=True)
     assert "nan" not in drawn
     assert 'class="rows"' in drawn
+
+
+def test_measurements_of_one_round_are_drawn_apart() -> None:
+    subject = made_up(people(), whole_marginals=True)
+    subject = replace(subject, moves=subject.moves[:1])
+    model = subject.workload.on(subject.distribution)
+    found = agreement(singles(subject), model, model)
+    assert found is not None
+    places = re.findall(r'<circle cx="([\d.]+)"', str(draw_residuals(found)))
+    assert len(set(places)) == len(places) == len(subject.moves[0].ids) > 20
+
+
+def test_the_clearest_answers_are_not_the_noisiest() -> None:
+    """A query measured with much noise looks large by chance; one that stands out from little noise comes first."""
+    subject = made_up(people(), num_measured=60)
+    loud = [move._replace(values=5 * NUM_ROWS + 0 * move.ids, stddev=100.0 * NUM_ROWS) for move in subject.moves[30:]]
+    subject = replace(subject, moves=(*subject.moves[:30], *loud))
+    model = subject.workload.on(subject.distribution)
+    found = agreement(singles(subject), model, model)
+    assert found is not None
+    picture = str(draw_clearest(subject, found))
+    assert picture.count('class="hollow"') == 20
+    assert "500.00 %" not in picture
