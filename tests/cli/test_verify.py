@@ -45,7 +45,26 @@ def test_a_release_verifies(released: Bench) -> None:
     looked_at = {check["what"] for check in body["checks"]}
     assert {"epsilon at delta 1e-06", "rho", "rows a unit", "ledger", "file synthetic.csv"} <= looked_at
     assert body["not_vouched_for"] == []
-    assert "sha256" in released.run("verify", released.out).text
+    shown = released.run("verify", released.out).text
+    assert "sha256" in shown
+    assert f"All {len(body['checks']) - 1} checks hold." in shown  # this time without the ledger
+
+
+def test_many_prices_that_hold_are_one_line_and_a_broken_one_has_its_own(bench: Bench) -> None:
+    assert bench.release("--method", "dual_query", "--option", "num_rounds=20", "--seed", 3).exit_code == 0
+    shown = bench.run("verify", bench.out).text
+    assert "prices of single events" in shown
+    assert shown.count("rho of: ") == 0
+
+    def cheaper(body: dict[str, Any]) -> None:
+        body["events"][3]["rho"] *= 0.9
+
+    changed(bench.out, cheaper)
+    told = bench.run("verify", bench.out)
+    assert told.exit_code == 9
+    assert told.stdout.count("rho of: ") == 1
+    assert "BROKEN" in told.stdout
+    assert "checks hold" not in told.text
 
 
 def _epsilon(body: dict[str, Any]) -> None:
