@@ -50,6 +50,17 @@ def test_plan_says_what_it_costs_and_touches_nothing(bench: Bench) -> None:
         assert word in result.text
 
 
+def test_plan_says_what_would_lessen_much_noise(bench: Bench) -> None:
+    coarse = bench.run("plan", bench.table, "--schema", bench.schema, "--epsilon", 0.1)
+    assert "Most answers would be lost in noise" in coarse.text
+    assert "--columns" in coarse.text
+    arguments = ("--columns", "sex,region", "--workload", "1-way", "--epsilon", 2, "--ledger", bench.folder / "other")
+    fine = bench.run("plan", bench.table, "--schema", bench.schema, *arguments)
+    assert "lost in noise" not in fine.text
+    assert "None" not in fine.text
+    assert "because a workload of marginals" in fine.text
+
+
 def test_plan_json_adds_up(bench: Bench) -> None:
     arguments = ("--schema", bench.schema, "--epsilon", 1, "--columns", "sex,age", "--method", "mwem", "--json")
     body = bench.run("plan", bench.table, *arguments).json
@@ -105,6 +116,14 @@ def test_release_summary_has_report_guarantee_budget_and_error_bars(bench: Bench
     schema = load(bench.schema)
     assert look(bench.ledger, schema).held.rho > 0
     assert bench.release("--quiet", "--overwrite").stdout == ""
+
+
+def test_release_says_when_no_error_bar_holds_for_all(bench: Bench) -> None:
+    result = bench.release(epsilon=0.01)
+    assert result.exit_code == 0, result.text
+    assert "none for all queries at once" in result.text
+    assert "100.00%" not in result.text
+    assert "no error bar holds for all queries at once" in (bench.out / "report.html").read_text()
 
 
 def test_release_json_is_one_object(bench: Bench) -> None:
@@ -168,6 +187,19 @@ def test_a_query_that_does_not_fit_names_the_columns(released: Bench) -> None:
     result = released.run("answer", released.out, "height > 3")
     assert result.exit_code == 5
     assert "sex, age, region" in result.text
+
+
+def test_of_several_queries_the_one_that_does_not_fit_is_named(released: Bench) -> None:
+    result = released.run("answer", released.out, "sex = Female", "sex = female")
+    assert result.exit_code == 5
+    assert "'sex = female': " in result.text
+    assert result.stdout == ""
+
+
+def test_a_file_is_no_release_folder(released: Bench) -> None:
+    result = released.run("answer", released.table, "sex = Female")
+    assert result.exit_code == 9
+    assert "is a file" in result.text
 
 
 def test_evaluate_is_labelled_and_writes_beside_the_folder(released: Bench, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ _add(sample.sample, sample.EXAMPLES)
 _add(evaluate.evaluate, evaluate.EXAMPLES)
 _add(verify.verify, verify.EXAMPLES)
 _add(audit.audit, audit.EXAMPLES)
-ledgers = typer.Typer(cls=ByDefault, help=" ".join(str(ledger.__doc__).split(": ", 1)[1].split()))
+ledgers = typer.Typer(cls=ByDefault, help=" ".join(str(ledger.__doc__).split(": ", 1)[1].split()).capitalize())
 _add(ledger.ledger, ledger.EXAMPLES, ledgers, "show")
 _add(
     ledger_copies.verify,

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from equipoise.cli.console import Json, Quiet, Speaker, table_of
+from equipoise.errors import QueryError
+
+if TYPE_CHECKING:
+    from equipoise.releases import Answer, Release
 
 __all__ = ["EXAMPLES", "answer"]
 
@@ -31,7 +35,7 @@ def answer(
     from equipoise.releases import load
 
     release = load(folder)
-    answers = [release.answer(text) for text in queries]
+    answers = [_answer(release, text) for text in queries]
     body = {
         "release": str(folder),
         "num_rows": release.num_rows,
@@ -52,3 +56,11 @@ def answer(
         f"Estimates for {release.num_rows:,} records. Each bound holds with probability 95 %, for a query chosen"
         " without looking at the noisy measurements."
     )
+
+
+def _answer(release: Release, text: str) -> Answer:
+    """The answer; of a query that cannot be answered, the error says which it is."""
+    try:
+        return release.answer(text)
+    except QueryError as error:
+        raise QueryError(f"{text!r}: {error}") from error

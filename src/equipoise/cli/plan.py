@@ -23,6 +23,9 @@ EXAMPLES = (
     "equipoise plan people.csv --schema people.toml --columns sex,age,income --epsilon 0.5 --method mwem --json",
 )
 
+COARSE = 0.05
+"""Standard deviation of the noise, as a share of the rows, above which the plan says what would lessen it."""
+
 
 def plan(
     file: options.File,
@@ -143,6 +146,12 @@ def _shown(body: dict[str, Any], budget: Budget, prepared: Prepared) -> list[Any
         pairs([("ledger", ledger), *budget.words()]),
         f"\n{verdict} Nothing was spent.",
     ]
+    noise = body["expected_error"]["measurement_stddev"]
+    if noise is not None and noise["share"] > COARSE:
+        told.append(
+            "Most answers would be lost in noise: name fewer columns (--columns), declare fewer bins, ask for smaller"
+            " marginals (--workload 2-way), or spend a larger epsilon."
+        )
     if body["unconfirmed"]:
         told.append(f"Not confirmed yet, so release would refuse: {', '.join(body['unconfirmed'])}.")
     return told
@@ -152,13 +161,16 @@ def _facts(body: dict[str, Any], sizes: Sequence[int]) -> list[tuple[str, str]]:
     guarantee, method, workload, memory = (body[key] for key in ("guarantee", "method", "workload", "memory"))
     queries = f"{workload['num_queries']:,} queries"
     cells = body["domain_cells"]
+    options = dict(method["options"])
+    because = options.pop("chosen_because", None)
     return [
         ("table", f"{body['table']}: {counted(body['num_rows'], 'row')}"),
         ("columns", _columns(body["columns"], sizes)),
         ("domain", f"2^{len(sizes):,} cells" if cells is None else counted(cells, "cell")),
         ("workload", f"{workload['text']}: {queries} in {counted(workload['num_marginals'], 'marginal')}"),
         ("method", f"{method['name']}, {counted(method['num_rounds'], 'round')}"),
-        ("options", ", ".join(f"{name} {value}" for name, value in method["options"].items())),
+        *([("because", str(because))] if because else []),
+        ("options", ", ".join(f"{name} {value}" for name, value in options.items() if value is not None)),
         ("memory", f"{sized(memory['bytes'])}, of {sized(memory['limit'])} allowed"),
         ("asked", f"epsilon {guarantee['epsilon']:g} at delta {guarantee['delta']:.3g} (rho {guarantee['rho']:.6g})"),
         ("which is", "; ".join(f"epsilon {eps:.3g} at delta {d}" for d, eps in guarantee["curve"].items())),
@@ -186,6 +198,6 @@ def _errors(expected: dict[str, Any]) -> list[tuple[str, str, str]]:
         error = expected.get(name)
         if error is None:
             rows.append((text, "no bound in this mode", ""))
-        else:
+        elif error["share"] or name != "selection_resolution":  # else nothing is selected
             rows.append((text, f"{error['share']:.4%}", f"{error['count']:,.1f}"))
     return rows

@@ -126,7 +126,9 @@ def _shown(body: dict[str, Any], budget: Budget, file: str) -> list[Any]:
         facts.append(
             (
                 "error bars",
-                f"95 %, all at once: largest ± {bars['largest']:.2%}, median ± {bars['median']:.2%} of the rows",
+                f"95 %, all at once: largest ± {bars['largest']:.2%}, median ± {bars['median']:.2%} of the rows"
+                if bars["median"] < 1
+                else "none for all queries at once, the noise is too large; `answer` has one for each query",
             )
         )
     query = f'equipoise answer {out} "..."'
