@@ -15,7 +15,7 @@ from equipoise.algorithms.public_choice import PublicChoice, takes_several
 from equipoise.data.public import PublicRows, encode_public
 from equipoise.data.schema import Schema
 from equipoise.data.table import Table
-from equipoise.errors import SchemaError, SettingError
+from equipoise.errors import DataError, SchemaError, SettingError
 from equipoise.privacy import accountant
 from equipoise.privacy.ledger import Account, Ledger
 from equipoise.privacy.store import IN_MEMORY
@@ -115,6 +115,8 @@ def limits(request: Request) -> Limits:
         raise SettingError("epsilon must be a positive number; 1 is a common choice, smaller is more private")
     # How many rows remain when each unit keeps at most its share does not depend on which ones are kept.
     num_rows = request.table.bounded(0, memory=request.memory_limit).num_rows
+    if num_rows < 2 and not request.pure and request.delta is None:
+        raise DataError("the table has one row: there is nobody to hide among")
     delta = 1 / num_rows**2 if request.delta is None else request.delta
     if not request.pure and not 0 < delta < 1 / num_rows:
         raise SettingError(

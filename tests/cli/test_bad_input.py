@@ -79,6 +79,26 @@ def no_table(bench: Bench) -> None:
     bench.table.unlink()
 
 
+def empty_file(bench: Bench) -> None:
+    bench.table.write_bytes(b"")
+
+
+def semicolons(bench: Bench) -> None:
+    bench.table.write_text(bench.table.read_text().replace(",", ";"))
+
+
+def tabs_and_no_names(bench: Bench) -> None:
+    bench.table.write_text(f"Male\t30\t1.0\t{CANARY}\n" * 5)
+
+
+def spaces_in_names(bench: Bench) -> None:
+    bench.write_rows([f"Male,30,1.0,{CANARY}"], header="sex, Age,score,region")
+
+
+def one_row(bench: Bench) -> None:
+    bench.write_rows(["Male,30,1.0,North"])
+
+
 BAD_TABLES: list[tuple[Callable[[Bench], None], tuple[str, ...]]] = [
     (missing_column, ("'region'", "no such column")),
     (unknown_category, ("'region'", "other")),
@@ -91,6 +111,11 @@ BAD_TABLES: list[tuple[Callable[[Bench], None], tuple[str, ...]]] = [
     (wrong_encoding, ("people.csv", "UTF-8")),
     (ragged_row, ("people.csv", "fields")),
     (no_table, ("people.csv", "no file")),
+    (empty_file, ("people.csv is empty",)),
+    (semicolons, ("'sex'", "';'", "commas between fields")),
+    (tabs_and_no_names, ("'sex'", "tabs", "commas between fields")),
+    (spaces_in_names, ("'age'", "capitals or spaces only")),
+    (one_row, ("one row",)),
 ]
 
 
@@ -185,6 +210,7 @@ def test_budget_already_spent(bench: Bench) -> None:
         ("[columns.sex\n", "TOML"),
         ('[columns.sex]\ntype = "colour"\n', "'sex'"),
         ('[columns.sex]\ntype = "categorical"\nvalues = ["a"]\ncolour = 1\n', "'colour'"),
+        ('[columns.sex]\ntype = "categorical"\nvalues = []\n', "`values` should have at least 1 item"),
         ("", "no columns"),
     ],
 )

@@ -16,7 +16,7 @@ from tomlkit.items import Table as Section
 
 from equipoise.data.inference import Guess, guess
 from equipoise.data.item_draft import draft_items
-from equipoise.data.sources import Source, open_source
+from equipoise.data.sources import Source, hint_at, open_source
 from equipoise.errors import DataError
 
 __all__ = ["draft"]
@@ -73,6 +73,10 @@ def draft(source: Any, *, name: str | None = None) -> str:
     opened = open_source(source)
     if len(set(opened.names)) != len(opened.names):
         raise DataError("two columns of the table have the same name; rename one")
+    if hint := hint_at(opened.names):
+        raise DataError(f"the table has one column only{hint}")
+    if not all(column.strip() for column in opened.names):
+        raise DataError("a column of the table has no name; give it one in the first line")
     if next(opened.batches(opened.names[:1], 1), None) is None:
         raise DataError("the table has no rows")
     guesses = {column: guess(column, _whole_column(opened, column)) for column in opened.names}

@@ -24,7 +24,8 @@ ENDINGS = (".csv", ".csv.gz", ".parquet", ".arrow", ".feather")
 """File endings that can be read."""
 
 _CSV_FAULT = (
-    "cannot be read as CSV: it must be UTF-8, start with a header line, and have as many fields in each row as there"
+    "cannot be read as CSV: it must be UTF-8 text with commas between fields, start with a line of column names, and"
+    " have as many fields in each row as there are names"
 )
 _CSV_BLOCK = 2**22  # bytes parsed at a time: larger gains nothing, smaller costs Arrow's overhead a block
 
@@ -173,6 +174,8 @@ class CsvFile(Divisible):
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The column names, in order."""
+        if self.path.is_file() and not self.num_bytes:
+            raise DataError(f"{self.path.name} is empty")
 
         def header() -> tuple[str, ...]:
             # Text of all columns, so that a broken byte in a column nobody wants is not looked at.
@@ -211,6 +214,8 @@ def told(
         return action()
     except MemoryError:  # Arrow's is an ArrowException too
         raise
+    except PermissionError:
+        fault = "may not be read by this user; ask for the permission, or run as one who has it"
     except (pa.ArrowException, OSError, UnicodeDecodeError, EOFError, ValueError, KeyError):
         pass
     raise DataError(f"{path.name} {fault}")

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,6 +27,9 @@ from equipoise.data.whole import Codes, Integer
 from equipoise.errors import SchemaError
 
 __all__ = ["KINDS", "Privacy", "RuleTexts", "TableKeys", "parse", "read_json", "read_toml"]
+
+_ITS_OWN_WORDS = re.compile(r"^\w+ (?=should )| after validation, not \d+$")
+"""What pydantic adds to a rule: the Python kind of value that it is about, and how long it is after all."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -155,8 +159,8 @@ def _validate(model: type[Model], keys: dict[str, Any], where: str) -> Model:
         raise SchemaError(f"{where}: unknown key {key!r}; the keys are {', '.join(legal)}")
     if first["type"] == "missing":
         raise SchemaError(f"{where}: it needs `{key}`")
-    rule = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    said = rule if first["type"] == "value_error" else f"should be {rule}"
+    rule = first["msg"].removeprefix("Value error, ")
+    said = rule if first["type"] == "value_error" else _ITS_OWN_WORDS.sub("", rule)
     raise SchemaError(f"{where}: `{key}` {said}" if key else f"{where}: {rule}")
 
 

@@ -15,7 +15,7 @@ from equipoise.errors import DataError, SettingError
 if TYPE_CHECKING:
     from equipoise.data.bounding import Bounding
 
-__all__ = ["Distributed", "Divisible", "Given", "Source", "open_source"]
+__all__ = ["Distributed", "Divisible", "Given", "Source", "hint_at", "open_source"]
 
 
 class Source(Protocol):
@@ -102,6 +102,26 @@ class Distributed(_Rows, ABC):
             "this reads the table's rows one by one, and those of a Spark table stay on its executors; give the table"
             " as files or as a database, without an engine"
         )
+
+
+def hint_at(names: Sequence[str], wanted: str | None = None) -> str:
+    """Why a wanted column may be missing, or any that can be used; empty when nothing is known.
+
+    A name that the file has is never said: where the line of names was forgotten, it is a cell of somebody's row.
+
+    Example:
+        >>> hint_at(["sex;age"], "sex")
+        "; its first line has ';' and no comma: write the file with commas between fields"
+        >>> hint_at([" Age"], "age")
+        '; it has one that differs in capitals or spaces only'
+    """
+    if len(names) == 1:
+        for sign, said in ((";", "';'"), ("\t", "tabs"), ("|", "'|'")):
+            if sign in names[0]:
+                return f"; its first line has {said} and no comma: write the file with commas between fields"
+    if wanted is not None and wanted.strip().casefold() in (name.strip().casefold() for name in names):
+        return "; it has one that differs in capitals or spaces only"
+    return ""
 
 
 def open_source(source: Any, *, table: str | None = None, query: str | None = None) -> Source:

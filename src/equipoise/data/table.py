@@ -18,7 +18,7 @@ from equipoise.core import Codes, IntArray, Progress, code_type, silent
 from equipoise.data.baskets import open_baskets
 from equipoise.data.bounding import LIST_BYTES, Bounding, Lists, count_bounded
 from equipoise.data.schema import Schema, from_domain, load
-from equipoise.data.sources import Distributed, Divisible, Source, open_source
+from equipoise.data.sources import Distributed, Divisible, Source, hint_at, open_source
 from equipoise.errors import DataError, SchemaError, SettingError
 
 __all__ = ["Table", "read"]
@@ -54,6 +54,12 @@ class Table:
     memory: int = field(default=UNIT_BYTES, repr=False, compare=False)
     # What passes over the source have found, for all tables made of this one.
     _found: dict[tuple[str, int], int] = field(default_factory=dict, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        """In a line, without looking at a row."""
+        names = self.schema.domain.columns
+        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        return f"<Table {self.schema.name}: {len(names):,} columns ({shown})>"
 
     @cached_property
     def num_rows(self) -> int:
@@ -277,4 +283,6 @@ def _check_names(names: tuple[str, ...], schema: Schema) -> None:
     wanted = schema.source_columns if schema.unit is None else (*schema.source_columns, schema.unit)
     for name in wanted:
         if name not in names:
-            raise DataError(f"column {name!r}: the schema names it but the table has no such column")
+            raise DataError(
+                f"column {name!r}: the schema names it but the table has no such column{hint_at(names, name)}"
+            )

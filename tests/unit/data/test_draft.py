@@ -149,6 +149,8 @@ def test_the_table_is_named_after_the_file(tmp_path: Path) -> None:
         (pa.table({"a": pa.array([], pa.int64())}), "the table has no rows"),
         (pa.table({"a": pa.nulls(3)}), "no column of the table can be released"),
         (pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), "same name"),
+        (pa.table({"a;b": [f"{i};word {i}" for i in range(50)]}), "';' and no comma"),
+        (pa.table({"a": [1, 2], " ": [1, 2]}), "has no name"),
     ],
 )
 def test_tables_without_a_schema_are_refused(table: pa.Table, rule: str) -> None:

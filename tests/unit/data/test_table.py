@@ -228,7 +228,7 @@ BAD_SOURCES: dict[str, tuple[Callable[[Path], Any], Schema, str]] = {
         "column 'a': the table has more than one column of that name",
     ),
     "mixed pandas": (lambda folder: pd.DataFrame({"a": [1, CANARY]}, dtype=object), ONE, "column 'a': it mixes types"),
-    "empty file": (lambda folder: store(folder, "t.csv", b""), ONE, r"t\.csv cannot be read as CSV"),
+    "empty file": (lambda folder: store(folder, "t.csv", b""), ONE, r"t\.csv is empty"),
     "header only": (lambda folder: store(folder, "t.csv", b"a,b\n"), ONE, "the table has no rows"),
     "no rows": (lambda folder: pa.table({"a": pa.array([], pa.int64())}), ONE, "the table has no rows"),
     "no rows parquet": (empty_parquet, SCHEMA, "the table has no rows"),
@@ -285,6 +285,21 @@ def test_a_csv_cell_that_breaks_the_schema_names_column_and_rule_only(
     assert caught.value.__context__ is None
 
 
-def test_a_table_prints_its_schema_and_no_rows() -> None:
-    assert CANARY not in repr(read(PEOPLE, schema=SCHEMA))
-    assert "North" not in repr(read(PEOPLE, schema=SCHEMA)).replace(repr(SCHEMA), "")
+def test_a_table_prints_its_columns_in_a_line_and_no_rows() -> None:
+    shown = repr(read(PEOPLE, schema=SCHEMA))
+    assert SCHEMA.name in shown
+    assert SCHEMA.columns[0].name in shown
+    assert len(shown) < 300
+    assert CANARY not in shown
+    assert "North" not in shown
+
+
+def test_a_file_that_may_not_be_read_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = store(tmp_path, "t.csv", b"a\n1\n")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("equipoise.data.files.open_stream", refuse)
+    with pytest.raises(DataError, match=r"t\.csv may not be read by this user"):
+        read(path, schema=ONE)
