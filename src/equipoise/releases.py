@@ -71,6 +71,16 @@ class Release:
     seed: int
     asked: Queries
 
+    def __repr__(self) -> str:
+        """In a line: a release holds as many numbers as its model has."""
+        guarantee, names = self.statement["guarantee"], self.schema.domain.columns
+        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        return (
+            f"<Release of {self.schema.name}: {self.num_rows:,} records, {len(names):,} columns ({shown}),"
+            f" {self.workload.num_queries:,} queries,"
+            f" epsilon {guarantee['epsilon']:g} at delta {guarantee['delta']:.3g}>"
+        )
+
     def codes(
         self,
         num_rows: int | None = None,
@@ -241,6 +251,8 @@ def load(folder: str | Path) -> Release:
         OutputError: the folder holds none, or a file of it is missing or damaged.
     """
     source = Path(folder)
+    if source.is_file():
+        raise OutputError(f"{source} is a file; give the folder that `equipoise release ... -o FOLDER` made")
     if not is_complete(source):
         raise OutputError(
             f"{source} holds no finished release (no {STATEMENT}); run `equipoise release ... -o {source}`"

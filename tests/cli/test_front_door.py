@@ -20,6 +20,8 @@ def test_the_example_of_the_readme(bench: Bench) -> None:
     frame = release.sample(500).to_pandas()
     assert list(frame.columns) == ["sex", "age", "region"]
     assert len(frame) == 500
+    assert repr(release).startswith("<Release of people: 200 records, 3 columns (sex, age, region)")
+    assert len(repr(release)) < 200
     release.write(bench.out)
     again = eq.load(bench.out)
     assert again.answer("sex = Female") == release.answer("sex = Female")
