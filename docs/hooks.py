@@ -15,6 +15,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent
+FORM = "src/equipoise/verification/statement.schema.json"
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -36,13 +37,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     }
     for path in sorted((ROOT / "examples" / "notebooks").glob("*.ipynb")):
         made[f"notebooks/{path.stem}.md"] = notebook(path)
+    made["statement.schema.json"] = (ROOT / FORM).read_text(encoding="utf-8")
     for name, text in made.items():
         files.append(File.generated(config, name, content=text))
     return files
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Links from a page to source files show their text only: the site has no such pages."""
+    """Links from a page to source files show their text only: the site has the published form, and no others."""
+    markdown = markdown.replace(f"(../{FORM})", "(statement.schema.json)")
     return re.sub(r"\[([^\]]+)\]\((?:\.\./)+(?:src|tests|examples)[^)]*\)", r"\1", markdown)
 
 

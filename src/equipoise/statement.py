@@ -11,7 +11,7 @@ from fractions import Fraction
 from importlib.metadata import version
 from typing import Any
 
-from equipoise.algorithms import Algorithm, Plan, Setting
+from equipoise.algorithms import ALGORITHMS, Algorithm, Plan, Setting
 from equipoise.data.schema import Schema
 from equipoise.privacy import accountant, events
 from equipoise.privacy.accountant import Cost
@@ -138,7 +138,7 @@ def statement(
         "events": listed_events(charged, rho_of),
         "method": {
             "name": plan.method,
-            "title": algorithm.title,
+            "title": next((cls.title for cls in ALGORITHMS if cls.name == plan.method), algorithm.title),
             "options": plan.options,
             "num_rounds": plan.num_rounds,
             "measurement_stddev": plan.forecast.measurement_stddev,

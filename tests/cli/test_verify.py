@@ -45,9 +45,10 @@ def test_a_release_verifies(released: Bench) -> None:
     looked_at = {check["what"] for check in body["checks"]}
     assert {"epsilon at delta 1e-06", "rho", "rows a unit", "ledger", "file synthetic.csv"} <= looked_at
     assert body["not_vouched_for"] == []
-    shown = released.run("verify", released.out).text
-    assert "sha256" in shown
-    assert f"All {len(body['checks']) - 1} checks hold." in shown  # this time without the ledger
+    alone = released.run("verify", released.out)
+    assert "sha256" in alone.text
+    assert f"All {len(body['checks']) - 1} checks hold." in alone.text  # this time without the ledger
+    assert "compare the statement's hash" in alone.stderr
 
 
 def test_many_prices_that_hold_are_one_line_and_a_broken_one_has_its_own(bench: Bench) -> None:
@@ -119,11 +120,27 @@ def test_files_that_were_changed_removed_or_added_are_told(copied: Bench) -> Non
         table.write("Female,3,North\n")
     (copied.out / "report.html").unlink()
     (copied.out / "notes.txt").write_text("mine")
+    (copied.out / ".hidden.csv").write_text("Female,3,North\n")
     body = copied.run("verify", copied.out, "--json")
     assert body.exit_code == 9
+    assert not body.json["holds"], "one object on stdout, though the command fails"
     found = verify(copied.out)
     assert {check.what for check in found.checks if not check.holds} == {"file synthetic.csv", "file report.html"}
-    assert found.strangers == ("notes.txt",)
+    assert found.strangers == (".hidden.csv", "notes.txt")
+
+
+def test_an_event_that_is_listed_twice_is_not_counted_once(copied: Bench) -> None:
+    changed(copied.out, _fewer)
+    told = copied.run("verify", copied.out, "--ledger", copied.ledger, "--json").json["checks"][-1]
+    assert told["what"] == "ledger"
+    assert not told["holds"]
+
+
+def test_a_release_has_the_title_of_the_method_that_made_it(released: Bench) -> None:
+    method = json.loads((released.out / "statement.json").read_text())["method"]
+    [cls] = [cls for cls in ALGORITHMS if cls.name == method["name"]]
+    assert method["title"] == cls.title
+    assert method["name"] != "auto"
 
 
 def test_a_file_outside_the_folder_is_never_read(copied: Bench) -> None:

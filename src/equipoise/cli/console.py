@@ -10,6 +10,7 @@ import json as json_format
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
 
     from equipoise.core import Progress
 
-__all__ = ["Json", "Quiet", "Speaker", "amount", "counted", "pairs", "rich_console", "sized", "table_of"]
+__all__ = ["Json", "Quiet", "Speaker", "amount", "answered", "counted", "pairs", "rich_console", "sized", "table_of"]
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes; errors and results still show.")]
+
+answered: ContextVar[bool] = ContextVar("answered", default=False)
+"""Whether the command has printed its JSON object: if it fails after that, as `verify` does, there is no second one."""
 
 PIPED_WIDTH = 160
 """Columns of text when stdout is not a terminal, so that tables in logs are not cut."""
@@ -49,6 +53,7 @@ class Speaker:
         """Print what the command is for: the body as JSON, or else what is shown to people."""
         if self.json:
             typer.echo(json_format.dumps(body, indent=2, ensure_ascii=False, allow_nan=False))
+            answered.set(True)
             return
         console = rich_console()
         for item in shown:

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from equipoise.cli.console import rich_console
+from equipoise.cli.console import answered, rich_console
 from equipoise.errors import CapacityError, EquipoiseError, SettingError
 
 __all__ = ["ByDefault", "Commands"]
@@ -57,6 +57,7 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         signals = _Signals()
+        answered.set(False)
         try:
             require_no_secret(self._arguments)
             with signals.heeded():
@@ -70,7 +71,7 @@ class Commands(TyperGroup):
 
     def _fail(self, error: BaseException) -> NoReturn:
         kind, message, exit_code = self._told(error)
-        if "--json" in self._arguments:
+        if "--json" in self._arguments and not answered.get():  # one object on stdout, whatever happens
             typer.echo(json.dumps({"error": {"kind": kind, "message": message, "exit_code": exit_code}}, indent=2))
         console = rich_console(stderr=True)
         console.print("error: ", style="bold red", end="")

@@ -56,7 +56,9 @@ def ledger(
     entries = None
     if account is None:
         if verify or change_total or close is not None:
-            raise LedgerError(f"no ledger has an entry for the table {public.name}: nothing was released yet")
+            raise LedgerError(
+                f"no ledger has an entry for the table {public.name}: nothing was released yet, or its ledger is gone"
+            )
     else:
         if change_total:
             account.change_total(epsilon=public.epsilon, delta=public.delta)

@@ -35,7 +35,9 @@ def verify(
     public, where = place_of(schema, location)
     account = find_account(where, public.name)
     if account is None:
-        raise LedgerError(f"no ledger has an entry for the table {public.name}: nothing was released yet")
+        raise LedgerError(
+            f"no ledger has an entry for the table {public.name}: nothing was released yet, or its ledger is gone"
+        )
     entries = account.verify()
     speaker.result({"table": public.name, "verified_entries": entries}, [_words(entries)])
 

@@ -35,7 +35,8 @@ def verify(
     """Check a release without trusting the code that made it. It reads the folder only, and costs nothing.
 
     Derives epsilon and delta again from the statement's events with a second accountant, and the hash of every file.
-    Exit code 9 when something does not hold.
+    Exit code 9 when something does not hold. That the noise was drawn as the events say, no folder can show: see
+    [bold]equipoise audit[/bold], and the source. That nothing else was released, only the table's ledger can.
     """
     from equipoise.verification.folder import verify as verified_of
 
@@ -57,7 +58,10 @@ def verify(
         shown.append(f"Not part of the release, so not checked: {', '.join(found.strangers)}.")
     if not broken:
         shown.append(f"All {len(checks):,} checks hold.")
-    Speaker(json=json, quiet=quiet).result(body, shown)
+    speaker = Speaker(json=json, quiet=quiet)
+    speaker.result(body, shown)
+    if not broken and ledger is None:
+        speaker.note("This is the folder's word: compare the statement's hash with its maker's, or with --ledger.")
     if broken:
         raise OutputError(f"{folder} is not what its statement says: {'; '.join(broken)}. Do not rely on it.")
 
@@ -91,6 +95,8 @@ def _charged(found: Verified, location: str) -> Check:
     run = None if account is None else account.run(found.statement["ledger_run"])
     if run is None:
         return Check("ledger", "charged", "no such release", False)
-    stated = Counter({canonical(item["event"]): item["times"] for item in found.statement["events"]})
+    stated: Counter[str] = Counter()
+    for item in found.statement["events"]:
+        stated[canonical(item["event"])] += item["times"]
     charged = Counter(canonical(to_json(event)) for event in run.events())
     return Check("ledger", f"{stated.total()} events", f"{charged.total()} events", stated == charged)

@@ -16,6 +16,8 @@ from equipoise.verification.form import Statement
 
 __all__ = ["Verified", "verify"]
 
+OWN = (".lock", ".run.json")
+
 
 @dataclass(frozen=True)
 class Verified:
@@ -25,7 +27,8 @@ class Verified:
         statement: As read.
         digest: SHA-256 of statement.json, which no file vouches for: compare it with what its maker says.
         checks: All that was looked at.
-        strangers: Files in the folder that the statement does not vouch for.
+        strangers: Files in the folder that the statement does not vouch for, hidden ones too; not the two that a
+            release keeps for itself, its lock and the id of its entry in the ledger.
     """
 
     statement: dict[str, Any]
@@ -58,8 +61,8 @@ def verify(folder: str | Path) -> Verified:
         where = ".".join(map(str, first["loc"]))
         raise OutputError(f"{source / STATEMENT} is not of the published form: {where}: {first['msg']}") from None
     listed = statement["files"]
-    found = sorted(path.name for path in source.iterdir() if not path.name.startswith("."))
-    strangers = tuple(name for name in found if name not in listed and name != STATEMENT)
+    found = sorted(path.name for path in source.iterdir())
+    strangers = tuple(name for name in found if name not in {*listed, STATEMENT, *OWN})
     checks = (*check_claims(statement), *(_file(source, name, listed[name]) for name in sorted(listed)))
     return Verified(statement, digest_of(source / STATEMENT)["sha256"], checks, strangers)
 
