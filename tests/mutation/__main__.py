@@ -44,7 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--module", action="append", help="name of a file of privacy/, without .py; all if not given")
-    parser.add_argument("--allowance", type=float, default=10.0, help="seconds of tests a mutant")
+    parser.add_argument("--allowance", type=float, default=30.0, help="seconds of tests a mutant")
     parser.add_argument("--share", type=float, default=1.0, help="of the mutants, chosen at random")
     parser.add_argument("--draw", type=int, default=0, help="which random sample; the same each time")
     parser.add_argument("--again", action="store_true")

@@ -57,6 +57,7 @@ class _Visitor(cst.CSTVisitor):
         self.positions, self.place = positions, 0
         self.scope: list[str] = []
         self.depth = 0
+        self.whole: tuple[int, int] | None = None  # lines of the function, while its signature is looked at
         self.found: list[tuple[int, str, cst.CSTNode, cst.CSTNode, tuple[int, int]]] = []
 
     def on_visit(self, node: cst.CSTNode) -> bool:
@@ -69,10 +70,19 @@ class _Visitor(cst.CSTVisitor):
                 self.scope.append(node.name.value)
             self.depth += isinstance(node, cst.FunctionDef)
         elif self.depth:
-            where = self.positions.get(node)
-            lines = (where.start.line, where.end.line) if where else (0, 0)
+            lines = self.whole or self._lines(node)
             self.found += [(self.place, ".".join(self.scope), node, changed, lines) for changed in _changes(node)]
         return True
+
+    def visit_FunctionDef_params(self, node: cst.FunctionDef) -> None:
+        self.whole = self._lines(node)  # a default is used wherever the function is; its own line runs at import
+
+    def leave_FunctionDef_params(self, node: cst.FunctionDef) -> None:
+        self.whole = None
+
+    def _lines(self, node: cst.CSTNode) -> tuple[int, int]:
+        where = self.positions.get(node)
+        return (where.start.line, where.end.line) if where else (0, 0)
 
     def on_leave(self, original_node: cst.CSTNode) -> None:
         if isinstance(original_node, cst.ClassDef | cst.FunctionDef):

@@ -40,19 +40,13 @@ def swap(module_name: str, name: str, text: str) -> None:
     function = function_of(module, name)
     function.__code__ = _code(compile(text, str(module.__file__), "exec", dont_inherit=True), name)
     arguments = _definition(ast.parse(text), name).args
-    plain = [
-        _default(node, module, old) for node, old in zip(arguments.defaults, function.__defaults__ or (), strict=True)
-    ]
-    function.__defaults__ = tuple(plain) or None
+    function.__defaults__ = tuple(_default(node, module) for node in arguments.defaults) or None
     for argument, node in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         if node is not None and function.__kwdefaults__ is not None:
-            function.__kwdefaults__[argument.arg] = _default(node, module, function.__kwdefaults__[argument.arg])
+            function.__kwdefaults__[argument.arg] = _default(node, module)
 
 
-def _default(node: ast.expr, module: ModuleType, old: Any) -> Any:
-    """A default that is a name or a number, worked out anew; any other is what it was, and the same object."""
-    if not isinstance(node, ast.Constant | ast.Name):
-        return old
+def _default(node: ast.expr, module: ModuleType) -> Any:
     return eval(compile(ast.Expression(node), "<default>", "eval"), vars(module))
 
 

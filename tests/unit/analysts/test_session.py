@@ -12,7 +12,9 @@ from tests.analysts import MANY, QUERIES, table, true_share
 
 from equipoise.analysts import Answer, Session
 from equipoise.errors import BudgetError, CapacityError, LedgerError, QueryError, SettingError
-from equipoise.privacy.analyst_book import SessionBook
+from equipoise.privacy.analyst_book import SessionBook, State, Update
+from equipoise.privacy.analyst_opening import open_book
+from equipoise.privacy.cost import Cost
 from equipoise.privacy.ledger import Ledger
 
 SETTINGS: dict[str, Any] = {"epsilon": 50.0, "analyst_epsilon": 50.0, "num_analysts": 3, "queries_each": MANY}
@@ -219,3 +221,59 @@ def test_what_is_due_at_the_start_belongs_to_the_first_move(tmp_path: Path) -> N
     events = [entry for entry in people.entries() if entry["what"] == "event"]
     assert [entry["move"] for entry in events] == [0]
     assert events[0]["event"]["kind"] == "conditional_release"
+
+
+def test_updates_places_and_pages_of_a_book(tmp_path: Path) -> None:
+    session = opened("pmw", tmp_path / "ledger.sqlite", "p")
+    book = session._book
+    with book.page() as page:
+        assert page.lease("ada", 2, 5, limit=7, num_places=2) == (0, 5)
+        assert page.lease("ada", 2, 5, limit=7, num_places=2) == (5, 7)
+        with pytest.raises(BudgetError, match="0 of 7"):
+            page.lease("ada", 1, 5, limit=7, num_places=2)
+        assert page.lease("bob", 7, 7, limit=7, num_places=2) == (0, 7)
+        with pytest.raises(BudgetError, match="places"):
+            page.lease("carol", 1, 1, limit=7, num_places=2)
+        for sign in (1, -1):
+            page.paid("ada", Update(0, f"query {sign}", sign))
+        page.paid("bob", None)
+        assert page.state == State(0, 3, 2, page.state.threshold, False)
+        assert [number for number, _ in page.updates(0)] == [0, 1]
+        page.move(page.state._replace(version=1, waiting=0), b"hypothesis")
+    assert book.updates(0) == [(0, Update(0, "query 1", 1)), (1, Update(0, "query -1", -1))]
+    assert book.updates(1) == book.updates(0)[1:]
+    assert book.updates(2) == []
+    assert book.hypothesis(1) == b"hypothesis"
+    assert book.hypothesis(0) is None
+    assert book.places() == {"ada": (7, 2), "bob": (7, 1)}
+    assert (book.state().version, book.state().num_paid, book.state().waiting) == (1, 3, 0)
+
+    def undone() -> None:
+        with book.page() as page:
+            page.paid("bob", None)
+            raise RuntimeError("undone")
+
+    with pytest.raises(RuntimeError, match="undone"):
+        undone()
+    assert book.state().num_paid == 3
+    session.close()
+
+
+def test_a_refused_table_leaves_nothing_reserved_of_the_analysts_account(tmp_path: Path) -> None:
+    """The analysts' is made first; if the table's is refused, as when others were faster, it is given back."""
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    account = ledger.account("people", epsilon=1.0, delta=1e-6)
+    analysts = ledger.account("people (analysts)", epsilon=10.0, delta=1e-6)
+    with pytest.raises(BudgetError, match="does not cover"):
+        open_book(
+            account,
+            analysts,
+            run="r",
+            plans=({}, {}),
+            reserve=(Cost(Fraction(1), None), Cost(Fraction(1, 100), None)),
+            due=((), ()),
+            first=State(0, 0, 0, 0, False),
+            unit_seed=1,
+        )
+    assert analysts.held() == account.held() == Cost()
+    assert [run["status"] for run in analysts.runs()] == ["closed"]

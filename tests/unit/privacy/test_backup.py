@@ -143,6 +143,7 @@ def test_an_unfinished_release_of_a_copy_is_written_off(ledger: Path) -> None:
     run = again.run("r1")
     assert run is not None
     assert (run.status, run.spent().rho, again.held().rho) == ("closed", RHO / 2, RHO / 2)
+    assert again.verify() > 0
     with pytest.raises(LedgerError, match="no further move"):
         Gate(run, noise=NoNoise()).play(pay(SELECT))
 
@@ -150,11 +151,11 @@ def test_an_unfinished_release_of_a_copy_is_written_off(ledger: Path) -> None:
 def test_a_table_that_the_copy_does_not_know_is_charged_too(ledger: Path) -> None:
     released(ledger, "one", RHO / 4)
     copy = copy_of(ledger)
-    other = Ledger(ledger).account("other", epsilon=1.0, delta=1e-6)
+    other = Ledger(ledger).account("other", epsilon=2.0, delta=1e-6)
     other.start(run="x", plan={"seed": 1}, reserve=Cost(Fraction(1, 100), None), unit_seed=7)
     ledger.unlink()
     assert restore(copy, ledger)["other"].rho == Fraction(1, 100)
-    assert Ledger(ledger).account("other", epsilon=1.0, delta=1e-6).held().rho == Fraction(1, 100)
+    assert Ledger(ledger).account("other", epsilon=2.0, delta=1e-6).held().rho == Fraction(1, 100)
 
 
 def test_what_is_whole_or_unknown_is_not_replaced(ledger: Path) -> None:
@@ -282,3 +283,36 @@ def test_what_is_missing_makes_up_for_the_difference(then: Cost, now: Cost) -> N
     same = missing(now, now)
     assert (same.rho, same.delta, same.shift, same.factor) == (0, 0, 0, 1)
     assert (same.conditional_rho, same.conditional_epsilon, same.epsilon or 0) == (0, 0, 0)
+
+
+def test_the_anchor_may_be_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    beside = anchor_of(f"sqlite:///{tmp_path / 'people.sqlite'}")
+    assert beside is not None
+    assert beside.path == tmp_path / "people.sqlite.anchor"
+    assert anchor_of("sqlite://") is None
+    assert anchor_of("other://host/people") is None
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "anchors"))
+    found = [anchor_of(url) for url in (f"sqlite:///{tmp_path / 'people.sqlite'}", "other://host/people")]
+    assert all(anchor is not None and anchor.path.parent == tmp_path / "anchors" for anchor in found)
+    assert len({anchor.path for anchor in found if anchor is not None}) == 2
+    assert all(len(anchor.path.stem) == 32 and anchor.path.suffix == ".anchor" for anchor in found if anchor)
+    assert anchor_of("sqlite://") is None
+
+
+def test_another_tables_entries_do_not_stand_for_those_that_are_missing(ledger: Path) -> None:
+    """Both tables' chains are looked up by their own account."""
+    one = Ledger(str(ledger)).account("one", epsilon=2.0, delta=1e-6)
+    two = Ledger(str(ledger)).account("two", epsilon=2.0, delta=1e-6)
+    for account, name in ((one, "a"), (two, "b")):
+        start(account, RHO / 4, name).finish()
+    copy = copy_of(ledger)
+    start(two, RHO / 4, "c").finish()
+    replace(ledger, copy)
+    assert Ledger(str(ledger)).account("one", epsilon=2.0, delta=1e-6).verify() > 0
+    start(Ledger(str(ledger)).account("one", epsilon=2.0, delta=1e-6), RHO / 4, "d")
+    again = Ledger(str(ledger)).existing("two")
+    assert again is not None
+    with pytest.raises(LedgerError, match="older than its anchor"):
+        again.verify()
+    with pytest.raises(LedgerError, match="older than its anchor"):
+        start(again, RHO / 4, "e")

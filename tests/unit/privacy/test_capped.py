@@ -153,3 +153,29 @@ def test_an_analyst_is_capped_and_other_queries_leave_theirs_alone(monkeypatch: 
         within = [law[others] / block[owner_of] for law, block in zip((here, there), blocks, strict=True)]
         assert within[0] == pytest.approx(within[1], rel=1e-12)
         assert 0.5 * np.abs(blocks[0] - blocks[1]).sum() <= 1 / density
+
+
+def test_added_actions_are_drawn_as_often_as_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before any update all actions weigh the same: two queries with their negations, and three that were added."""
+    seen: list[np.ndarray] = []
+
+    def last(shares: np.ndarray) -> int:
+        seen.append(shares / shares.sum())
+        return len(shares) - 1
+
+    monkeypatch.setattr(module, "draw_proportional", last)
+    paid = Charged(CappedHedge(Fraction(1, 10), 2, 1, SLACK))
+    game = CappedDraws(paid, bits(3, 10).truth(), num_rows=10, density=1.5, owners=None, num_actions=7)
+    assert game.draw(np.zeros(2), 0) is None
+    assert seen[0] == pytest.approx(np.array([1, 1, 1, 1, 3]) / 7)
+    whole = CappedDraws(paid, bits(3, 10).truth(), num_rows=10, density=1.5, owners=None, num_actions=4)
+    assert whole.draw(np.zeros(2), 0) == 3
+    assert seen[1] == pytest.approx(np.full(4, 1 / 4))
+
+
+def test_a_density_of_all_actions_or_none_is_refused() -> None:
+    assert capped(np.ones(4), 3.99).sum() == pytest.approx(3.99)
+    for density in (4.0, 5.0, 0.0, -1.0):
+        with pytest.raises(SettingError, match="density"):
+            capped(np.ones(4), density)
+    assert capped(np.ones(2), 3.0, np.array([2, 2])) == pytest.approx(np.full(2, 0.75))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -102,3 +103,29 @@ def test_far_better_wins_and_one_candidate_is_chosen(law: str) -> None:
 def test_exponential_noise_selects_one_only() -> None:
     with pytest.raises(ValueError, match="one candidate"):
         ExactNoise().largest(np.zeros(3, dtype=np.int64), 1.0, 2, "exponential")
+
+
+def test_enclosures_are_as_narrow_as_asked_for() -> None:
+    for exponent in (Fraction(0), Fraction(1, 3), Fraction(9), Fraction(70), Fraction(87), Fraction(500)):
+        for digits in (20, 40):
+            low, high = scaled_exponential(exponent, Fraction(1), digits)
+            assert 0 <= low <= high
+            assert high - low <= Fraction(1, 10**digits)
+
+
+def test_a_bound_above_the_weight_is_never_kept_without_a_coin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds of proposals lie above their weights, that of the best candidate too: each is kept with that share."""
+    asked: list[tuple[Fraction, Fraction]] = []
+
+    def tails(enclose: Callable[[int], tuple[Fraction, Fraction]]) -> bool:
+        asked.append(enclose(40))
+        return False
+
+    monkeypatch.setattr(exact_selection, "flip", tails)
+    keep = exact_selection._keep
+    above = (1 << 40) + 257
+    assert not keep(0, 2.0, above, 40)
+    assert not keep(3, 2.0, 1 << 40, 40)
+    assert keep(0, 2.0, 1 << 40, 40), "the only one that is certain"
+    for (low, high), exact in zip(asked, (Fraction(1 << 40, above), exponential(3, 2.0)), strict=True):
+        assert low <= exact <= high

@@ -15,7 +15,7 @@ from tests.noise import NoNoise
 
 from equipoise.core import Move
 from equipoise.errors import BudgetError, LedgerError
-from equipoise.privacy import accountant, store
+from equipoise.privacy import accountant, chain, store
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.analyst_opening import close_session
 from equipoise.privacy.events import Exponential, Gaussian, Group
@@ -293,3 +293,35 @@ def test_a_run_of_a_table_without_analysts_is_closed_like_any(tmp_path: Path) ->
     assert run.status == "closed"
     with pytest.raises(LedgerError, match="already closed"):
         run.finish()
+
+
+def test_reading_waits_for_nobody(tmp_path: Path) -> None:
+    """Within a transaction that writes, another connection reads what was there before."""
+    location = tmp_path / "people.sqlite"
+    account = open_account(str(location))
+    other = Ledger(str(location))
+    assert other.location == str(location)
+    with chain.write(account._engine, account._key) as connection:
+        connection.execute(sa.update(store.accounts).values(name="another"))
+        with store.read(other.engine) as reading:
+            assert reading.execute(sa.select(store.accounts.c.name)).scalars().all() == ["people"]
+    with store.read(other.engine) as reading:
+        assert reading.execute(sa.select(store.accounts.c.name)).scalars().all() == ["another"]
+
+
+def test_a_ledger_is_durable_and_forgets_what_it_deletes(tmp_path: Path) -> None:
+    engine = store.connect(tmp_path / "people.sqlite")
+    with store.read(engine) as connection:
+        names = ("journal_mode", "synchronous", "foreign_keys", "secure_delete")
+        found = {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names}
+    assert found == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure_delete": 1}
+
+
+def test_what_is_known_of_spending_after_a_failed_write_is_said(tmp_path: Path) -> None:
+    account = open_account(str(tmp_path / "people.sqlite"))
+    with pytest.raises(LedgerError, match=r"could not be written: .*; nothing was spent\. Look whether disk"):  # noqa: SIM117
+        with store.write(account._engine):
+            raise sa.exc.OperationalError("INSERT", {}, Exception("disk full"))
+    with pytest.raises(LedgerError, match="that is paid for and kept: repeat the command"):  # noqa: SIM117
+        with store.write(account._engine):
+            raise sa.exc.OperationalError("INSERT", {}, Exception("gone"), connection_invalidated=True)

@@ -10,8 +10,8 @@ from scipy import stats
 from tests.games import bits, pairs
 
 from equipoise.errors import SettingError
-from equipoise.privacy.events import ConditionalRelease, Event, Exponential, Gaussian, Laplace, PermuteAndFlip
-from equipoise.privacy.mechanisms import ConditionalTest, float_above, measure, measure_pure, select, select_pure
+from equipoise.privacy.events import ConditionalRelease, Draws, Event, Exponential, Gaussian, Laplace, PermuteAndFlip
+from equipoise.privacy.mechanisms import ConditionalTest, draw, float_above, measure, measure_pure, select, select_pure
 from equipoise.privacy.noise import ExactNoise, Noise
 from equipoise.privacy.private import GRID
 
@@ -43,6 +43,10 @@ class Recorder:
     def largest(self, scores: np.ndarray, scale: float, num_selected: int, law: str) -> np.ndarray:
         self._note(scale)
         return np.arange(num_selected)
+
+    def draws(self, scores: np.ndarray, scale: float, num_draws: int) -> np.ndarray:
+        self._note(scale)
+        return np.zeros(num_draws, dtype=np.int64)
 
 
 def test_measure_charges_the_squared_sensitivity() -> None:
@@ -132,3 +136,14 @@ def test_conditional_release_stops_after_its_hits() -> None:
         test.test(one, threshold=-1000)
     with pytest.raises(SettingError, match="one count"):
         ConditionalTest(payer, epsilon=Fraction(1), max_hits=1, delta=Fraction(1, 9)).test(truth, threshold=0)
+
+
+def test_whole_counts_are_selected_and_drawn_at_twice_one_over_epsilon() -> None:
+    """Counts themselves as scores: their sensitivity is 1, and not made larger or smaller on the way."""
+    game, payer = pairs(), Recorder()
+    select(payer, game.truth(), epsilon=Fraction(1, 50))
+    drawn = draw(payer, game.truth().take(np.array([5, 3])), epsilon=Fraction(1, 50), num_draws=3)
+    draw(payer, game.truth().distance(np.zeros(8)), epsilon=Fraction(1, 50), num_draws=2)
+    assert payer.debits == [Exponential(Fraction(1, 50)), Draws(Fraction(1, 50), 3), Draws(Fraction(1, 50), 2)]
+    assert payer.scales == [100.0, 100.0, 100.0 * GRID]
+    assert drawn.tolist() == [5, 5, 5]

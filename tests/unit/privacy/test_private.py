@@ -99,3 +99,12 @@ def test_maxima_sums_and_totals_have_the_sensitivity_of_what_they_are_made_of(tr
     assert truth.payoffs(np.zeros(8), times=7).num_values == 16
     assert [weighted.maxima(starts).norms.l1, weighted.sums(starts).norms.l1] == [2, 4]
     assert np.array_equal(reveal(weighted.less(np.ones(8))), reveal(weighted) - GRID)
+
+
+def test_a_distance_of_some_counts_knows_which(truth: Private) -> None:
+    some = truth.take(np.array([3, 1]))
+    scores = some.distance(np.array([0.0, 0.5]))
+    assert scores.ids.tolist() == [3, 1]
+    assert scores.take(np.array([1])).ids.tolist() == [1]
+    assert reveal(scores.take(np.array([1])))[0] == abs(int(reveal(some)[1]) * GRID - GRID // 2)
+    assert truth.distance(np.zeros(truth.num_values)).ids.tolist() == list(range(truth.num_values))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -87,3 +88,32 @@ def test_tuned_events_and_costs_survive_storage() -> None:
         Tuned(Fraction(1), False, "geometric", Fraction(1))
     with pytest.raises(SettingError, match="no law"):
         cost(Tuned(Fraction(1), False, "poisson", Fraction(1, 2)))
+
+
+def test_logarithms_are_rounded_away_from_the_true_one_by_next_to_nothing() -> None:
+    exact = Context(prec=80)
+    for value in (Fraction(2), Fraction(5), Fraction(37), Fraction(10**6), Fraction(9, 7)):
+        true = Fraction(exact.ln(exact.divide(Decimal(value.numerator), Decimal(value.denominator))))
+        above, below = random_runs.log_above(value), random_runs._log(value, ROUND_FLOOR)
+        assert below < true < above
+        assert above - below < true * Fraction(1, 10**36)
+    assert random_runs.log_above(Fraction(1)) == 0
+
+
+def test_the_mean_is_never_below_the_laws() -> None:
+    exact = Context(prec=80)
+    for stop in (Fraction(1, 2), Fraction(1, 37), Fraction(2, 9)):
+        log = Fraction(exact.ln(exact.divide(Decimal(stop.denominator), Decimal(stop.numerator))))
+        assert 0 < random_runs.mean_runs("logarithmic", stop) - (1 / stop - 1) / log < Fraction(1, 10**30)
+        assert random_runs.mean_runs("geometric", stop) == 1 / stop
+
+
+def test_small_means_have_a_parameter() -> None:
+    for mean in (1.01, 1.2, 1.5, 2.0, 9999.0):
+        for law in random_runs.LAWS:
+            stop = random_runs.stop_of(law, mean)
+            assert float(random_runs.mean_runs(law, stop)) == pytest.approx(mean, rel=0.06)
+            assert stop.denominator <= 10**7
+    for mean in (1.0, 10_001.0):
+        with pytest.raises(SettingError, match="mean"):
+            random_runs.stop_of("geometric", mean)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from fractions import Fraction
 
@@ -21,9 +22,10 @@ from equipoise.privacy import accountant, events
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.enumerated import choose_enumerated
 from equipoise.privacy.gate import Gate
+from equipoise.privacy.learner import Learner, Mechanism
 from equipoise.privacy.perturbed import PublicPoints
 from equipoise.privacy.private_points import PrivatePoints
-from equipoise.privacy.rspm import gaussian_rspm, laplace_event, rspm
+from equipoise.privacy.rspm import NO_PROOF, gaussian_event, gaussian_rspm, laplace_event, rspm
 
 
 @pytest.mark.parametrize("minimiser", [ByEnumeration(), ByProgram(), ByProgram("highs")], ids=str)
@@ -163,3 +165,48 @@ def test_records_cannot_be_looked_at() -> None:
     for bits, weights in (([[0, 2]], [1]), ([[0, 1]], [2]), ([[0, 1]], [1, 1])):
         with pytest.raises(DataError):
             PrivatePoints(bits, weights)
+
+
+def test_what_is_said_of_a_choice_is_what_was_certified() -> None:
+    book = MemoryBook(PLENTY)
+    for gap, missed in ((Fraction(0), "the best"), (Fraction(3, 2), "within 1.5 records of the best")):
+        number = len(book.stored) // 2
+        chosen = rspm(
+            Gate(book), records(), Conjunctions(5), epsilon=ONE, gap=gap, minimiser=ByEnumeration(), number=number
+        )
+        name = ByEnumeration().name
+        assert chosen.certificate == f"{name} certified that the query is {missed} for the records and the noise"
+    assert [move.stddev for move in book.stored] == [0.0] * 4
+    assert [move.values for move in book.stored] == [None] * 4
+    assert [move.signs.tolist() for move in book.stored[::2]] == [[], []]
+    assert all(not move.signs.any() and len(move.signs) == len(move.ids) for move in book.stored)
+
+
+def test_without_a_gap_or_a_delta_the_defaults_are_the_strict_ones() -> None:
+    assert laplace_event(Conjunctions(5), epsilon=ONE) == laplace_event(Conjunctions(5), epsilon=ONE, gap=Fraction(0))
+    delta = Fraction(1, 10**6)
+    sound = gaussian_event(Conjunctions(5), epsilon=ONE, delta=delta)
+    assert sound == gaussian_event(Conjunctions(5), epsilon=ONE, delta=delta, gap=Fraction(0))
+    assert (sound.gap, sound.grid, sound.num_separators, sound.delta) == (0, 64, 5, delta)
+    published = gaussian_event(Conjunctions(5), epsilon=ONE / 2, delta=delta, published_scale=NO_PROOF)
+    assert float(published.stddev) == pytest.approx(64 * math.sqrt(5 * math.log(1e6)) * 2)
+    with pytest.raises(SettingError, match="not private"):
+        gaussian_event(Conjunctions(5), epsilon=ONE, delta=delta, published_scale="yes")
+
+
+@pytest.mark.parametrize("mechanism", ["exponential", "rspm", "gaussian_rspm"])
+def test_a_learner_weighs_public_records_and_knows_which_choice_it_makes(mechanism: Mechanism) -> None:
+    """So many public records say "b" that the private ones cannot change it; a second choice is another one."""
+    bits = np.tile(np.array([[0, 1, 0], [1, 0, 1]]), (2000, 1))
+    public = PublicPoints(bits, np.where(bits[:, 1] == 1, -1, 1))
+    delta = Fraction(1, 100) if mechanism == "gaussian_rspm" else Fraction(0)
+    learner = Learner(Conjunctions(3), mechanism, Fraction(20), delta, ByEnumeration(), 40)
+    points = PrivatePoints.labelled(np.ones((40, 3), dtype=np.int64), np.ones(40, dtype=np.int64))
+    book = MemoryBook(PLENTY)
+    first = learner.choose(Gate(book, noise=SeededNoise(1)), points, public=public)
+    assert first.query_class.describe(first.parameters, "abc") == "b"
+    second = learner.choose(Gate(book, noise=SeededNoise(2)), points, number=1)
+    assert second.query_class.describe(second.parameters, "abc") != "b"
+    assert [event for event, _ in book.charged] == [learner.event] * 2
+    again = learner.choose(Gate(book), points)
+    assert np.array_equal(again.parameters, first.parameters)
