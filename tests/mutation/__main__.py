@@ -32,11 +32,11 @@ TESTS = (
     "tests/cli/test_analyst_ledger.py",
     "src/equipoise/privacy",
 )
-"""What might notice a change of the private side, and is quick; no PostgreSQL, and nothing that starts processes."""
+"""What might notice a change of the private side: no PostgreSQL, nothing that starts processes, no whole releases."""
 OPTIONS = ["-q", "-p", "no:randomly", "-p", "no:xdist", "--doctest-modules", "-o", "tmp_path_retention_policy=none"]
 NOT_RUN = "not slow"
 DEAD = (KILLED, TIMEOUT)
-LEFT_OUT = "not postgres and not processes"
+LEFT_OUT = "not postgres and not processes and not test_leaks"
 
 
 def main() -> None:

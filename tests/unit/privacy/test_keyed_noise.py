@@ -76,3 +76,8 @@ def test_tests_and_measurements_are_paid_for_once() -> None:
         with pytest.raises(LedgerError, match="not been charged"):
             measure_paid(Charged(*charged), truth)
     assert measure_paid(Charged(less), truth.take(np.array([1]))).tolist() == [3]
+
+
+def test_no_block_of_a_label_comes_twice() -> None:
+    blocks = KeyedNoise(SECRET)._blocks(b"label")
+    assert len({next(blocks) for _ in range(6)}) == 6

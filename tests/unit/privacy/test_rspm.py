@@ -12,7 +12,7 @@ from tests.learners import ONE, PLENTY, Uncertified, records
 from tests.noise import NoNoise, SeededNoise
 
 from equipoise.audit.book import MemoryBook
-from equipoise.errors import BudgetError, CertificateError, DataError, SettingError
+from equipoise.errors import BudgetError, CapacityError, CertificateError, DataError, SettingError
 from equipoise.oracles.classes.branching import ByBranching
 from equipoise.oracles.classes.closed import Closed
 from equipoise.oracles.classes.conjunctions import Conjunctions
@@ -210,3 +210,23 @@ def test_a_learner_weighs_public_records_and_knows_which_choice_it_makes(mechani
     assert [event for event, _ in book.charged] == [learner.event] * 2
     again = learner.choose(Gate(book), points)
     assert np.array_equal(again.parameters, first.parameters)
+
+
+def test_a_gap_is_priced_with_either_noise() -> None:
+    book = MemoryBook(PLENTY)
+    common = {"epsilon": Fraction(10), "gap": Fraction(2), "minimiser": ByEnumeration()}
+    one = rspm(Gate(book), records(), Conjunctions(5), **common)
+    two = gaussian_rspm(Gate(book), records(), Conjunctions(5), delta=Fraction(1, 100), number=1, **common)
+    assert one.event == laplace_event(Conjunctions(5), epsilon=Fraction(10), gap=Fraction(2))
+    assert two.event == gaussian_event(Conjunctions(5), epsilon=Fraction(10), delta=Fraction(1, 100), gap=Fraction(2))
+    assert (one.event.gap, two.event.gap) == (128, 128)
+
+
+def test_a_class_that_is_too_large_to_try_is_refused_before_the_debit() -> None:
+    book = MemoryBook(PLENTY)
+    with pytest.raises((SettingError, CapacityError)):
+        choose_enumerated(Gate(book), records(), Conjunctions(5), epsilon=ONE, max_queries=3)
+    with pytest.raises((SettingError, DataError)):
+        choose_enumerated(Gate(book), records(), Conjunctions(4), epsilon=ONE, max_queries=100)
+    assert book.charged == []
+    assert book.stored == []
