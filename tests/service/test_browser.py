@@ -95,6 +95,8 @@ def test_a_wrong_token(page: Page) -> None:
 
 def test_a_stewards_whole_visit(page: Page, site: Site, tmp_path: Path) -> None:
     sign_in(page, site.process.token)
+    expect(page.locator("header")).to_contain_text("steward")
+    expect(page.locator("header")).not_to_contain_text("steward, steward")
     page.get_by_label("Table", exact=True).select_option("fresh.csv")
     page.get_by_label("Schema").select_option("fresh.toml")
     page.get_by_label("Total data budget, epsilon").fill("10")

@@ -69,7 +69,7 @@ function asking(mine, send) {
   });
   const one = form([
     h('h2', {}, 'One query'), builder(mine.columns, text),
-    field('As text', area, 'Made by the conditions above, or written by you: sex = Female and age in 30..39'), problem,
+    field('As text', area, 'Made by the conditions above, or written by you: conditions joined by and, such as = != < >= in 30..39, in {a, b}, is missing; `names with spaces` in backquotes.'), problem,
   ], 'Ask', (given) => send({ query: given.query }));
   const cells = h('p', { class: 'quiet small' });
   const boxes = mine.columns.map((column) => h('input', { type: 'checkbox', value: column.name }));

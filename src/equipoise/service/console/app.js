@@ -17,7 +17,7 @@ function drawHeader(path) {
     h('nav', { 'aria-label': 'Pages' }, person && pages[person.role].map((page) => page.title && h('a', {
       href: `#/${page.path}`, 'aria-current': path.split('/')[0] === page.path && 'page',
     }, page.title))),
-    person && h('span', { class: 'quiet small' }, `${person.name}, ${person.role}${person.table ? ` of ${person.table}` : ''}`),
+    person && h('span', { class: 'quiet small' }, [...new Set([person.name, person.role])].join(', ') + (person.table ? ` of ${person.table}` : '')),
     person && h('button', { class: 'plain tiny', type: 'button', id: 'sign-out', onclick: leave }, 'Sign out')));
 }
 

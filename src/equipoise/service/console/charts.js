@@ -14,7 +14,7 @@ export function gauge(budget) {
 
 export function history(points, total) {
   if (!points.length) return h('p', { class: 'empty' }, 'Nothing has been spent yet.');
-  const [width, height, left, bottom] = [560, 180, 44, 24];
+  const [width, height, left, bottom] = [560, 180, 56, 24];
   const first = Date.parse(points[0].at);
   const last = Math.max(Date.now(), first + 1000);
   const x = (time) => left + ((width - left - 10) * (time - first)) / (last - first);
@@ -27,6 +27,7 @@ export function history(points, total) {
     s('line', { class: 'axis', x1: left, x2: width, y1: y(0), y2: y(0) }),
     s('line', { class: 'limit', x1: left, x2: width, y1: y(total), y2: y(total) }),
     s('text', { x: left - 6, y: y(total) + 4, 'text-anchor': 'end' }, number(total)),
+    s('text', { class: 'soft', x: left - 6, y: y(total) + 20, 'text-anchor': 'end' }, 'epsilon'),
     s('text', { x: left - 6, y: y(0) + 4, 'text-anchor': 'end' }, '0'),
     s('text', { class: 'soft', x: left, y: height - 6 }, new Date(first).toLocaleDateString()),
     s('text', { class: 'soft', x: width, y: height - 6, 'text-anchor': 'end' }, 'now'),
