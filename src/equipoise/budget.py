@@ -86,13 +86,13 @@ class Budget:
             body["left"] = {"epsilon": self.left, "rho": _number(self.left_rho)}
         return body
 
-    def words(self) -> list[tuple[str, str]]:
-        """Total, spent and left, a line each."""
+    def words(self, declare: str = "set epsilon and delta under [privacy] in the schema") -> list[tuple[str, str]]:
+        """Total, spent and left, a line each; where no total is declared, what would declare it."""
         rho = f"rho {float(self._spent_rho):.6g}"
         spent = rho if self.spent is None else f"epsilon {self.spent:.4g} ({rho})"
         spent = f"{spent}, unfinished releases included" if self.held.rho else "nothing yet"
         if self.epsilon is None:
-            return [("total", "none declared: set epsilon and delta under [privacy] in the schema"), ("spent", spent)]
+            return [("total", f"none declared: {declare}"), ("spent", spent)]
         rest = "" if self.left_rho is None else f" (rho {float(self.left_rho):.6g}; rho adds up, epsilon does not)"
         return [
             ("total", f"epsilon {self.epsilon:g} at delta {self.delta or 0:g}"),

@@ -34,6 +34,10 @@ def test_the_ledger_has_a_second_account_for_analysts(tmp_path: Path) -> None:
     assert body["analysts"]["verified_entries"] > 0
     told = CliRunner().invoke(app, ["ledger", str(tmp_path / "people.toml")])
     assert "protects analysts" in told.stdout
+    second = told.stdout.split("protects analysts")[1]
+    assert "people (analysts)" in second
+    assert "none declared: give analyst_total" in second
+    assert "[privacy]" not in second
 
 
 def closed(tmp_path: Path) -> tuple[int, str, str]:

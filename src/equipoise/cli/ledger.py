@@ -28,6 +28,8 @@ EXAMPLES = (
     "equipoise ledger people.toml --close 3f2a91",
 )
 
+DECLARE = "give analyst_total when a session or round is opened"
+
 
 def ledger(
     schema: SchemaFile,
@@ -52,7 +54,8 @@ def ledger(
 
     speaker = Speaker(json=json, quiet=quiet)
     public, where = place_of(schema, location)
-    account, second = find_account(where, public.name), find_account(where, analysts_name(public.name))
+    analysts = analysts_name(public.name)
+    account, second = find_account(where, public.name), find_account(where, analysts)
     entries = None
     if account is None:
         if verify or change_total or close is not None:
@@ -74,7 +77,11 @@ def ledger(
         rows = [_run(row) for row in second.runs()]
         counted_entries = second.verify() if verify else None
         body["analysts"] = {"budget": spent.to_json(), "runs": rows, "verified_entries": counted_entries}
-        told += ["", "What protects analysts from each other:", *_shown(public.name, spent, rows, counted_entries)]
+        told += [
+            "",
+            "What protects analysts from each other:",
+            *_shown(analysts, spent, rows, counted_entries, DECLARE),
+        ]
     speaker.result(body, told)
 
 
@@ -152,8 +159,8 @@ def _in_rho(cost: Cost, plan: dict[str, Any]) -> dict[str, Any]:
     return {"rho": float(rho), "rho_exact": str(rho), **apart}
 
 
-def _shown(name: str, budget: Budget, runs: list[dict[str, Any]], entries: int | None) -> list[Any]:
-    told: list[Any] = [pairs([("table", name), ("ledger", budget.location), *budget.words()])]
+def _shown(name: str, budget: Budget, runs: list[dict[str, Any]], entries: int | None, *declare: str) -> list[Any]:
+    told: list[Any] = [pairs([("table", name), ("ledger", budget.location), *budget.words(*declare)])]
     if not budget.exists:
         return [*told, "There is no ledger yet: nothing was released."]
     rows = [
