@@ -40,7 +40,7 @@ CONDITION = (
     " too, whatever the noise"
 )
 ADJACENCY = "one record replaced by another; the number of records is public"
-UNIT_ADJACENCY = "up to {k} records of one unit ({unit}) replaced by others; the number of records is public"
+UNIT_ADJACENCY = "{rows} of one unit ({unit}) replaced; the number of records is public"
 CURVE = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 """Deltas at which the statement gives epsilon, so that a reader need not trust our choice of one."""
 
@@ -67,9 +67,17 @@ def conditional_part(cost: Cost) -> dict[str, Any]:
 
 
 def coverage(total: Cost, unit: str | None, rows_per_unit: int) -> dict[str, Any]:
-    """Whom a guarantee covers, its epsilon at several deltas, and which part of it is conditional, if any."""
+    """Whom a guarantee covers, its epsilon at several deltas, and which part of it is conditional, if any.
+
+    Example:
+        >>> coverage(Cost(), "patient", 1)["adjacency"]
+        'the one record of one unit (patient) replaced; the number of records is public'
+        >>> coverage(Cost(), "patient", 3)["adjacency"]
+        'up to 3 records of one unit (patient) replaced; the number of records is public'
+    """
+    rows = "the one record" if rows_per_unit == 1 else f"up to {rows_per_unit} records"
     return conditional_part(total) | {
-        "adjacency": ADJACENCY if unit is None else UNIT_ADJACENCY.format(k=rows_per_unit, unit=unit),
+        "adjacency": ADJACENCY if unit is None else UNIT_ADJACENCY.format(rows=rows, unit=unit),
         "unit": unit or "one record",
         "rows_per_unit": rows_per_unit,
         "curve": {f"{d:g}": found for d in CURVE if (found := accountant.epsilon_at(total, delta=d)) < math.inf},
