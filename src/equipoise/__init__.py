@@ -126,7 +126,7 @@ def release(
     table: Table,
     *,
     epsilon: float,
-    workload: Any = "3-way",
+    workload: Any = None,
     delta: float | None = None,
     method: str = "auto",
     options: Mapping[str, Any] | None = None,
@@ -145,7 +145,7 @@ def release(
         table: The private table (`read`).
         epsilon: Privacy budget of this release.
         workload: What must come out right: "3-way", "2-way,3-way", "random 64 3-way seed 0", a JSON file, a list of
-            column tuples or query texts.
+            column tuples or query texts. By default all sets of three columns, or of all when there are fewer.
         delta: 1/n^2 unless given.
         method: An algorithm's name; `equipoise methods` lists them.
         options: The algorithm's options, such as `{"num_rounds": 40}`.

@@ -29,7 +29,7 @@ from equipoise.data.manifest import STATEMENT, write_statement
 from equipoise.data.rules import Rules
 from equipoise.data.schema import Schema
 from equipoise.data.write import write_bytes, write_csv, write_items, write_libsvm, write_parquet
-from equipoise.errors import OutputError, QueryError
+from equipoise.errors import OutputError, QueryError, SettingError
 from equipoise.queries.conjunctions import Conjunctions
 from equipoise.queries.queries import Queries
 from equipoise.queries.rounding import round_rows
@@ -93,7 +93,10 @@ class Release:
 
         Raises:
             QueryError: `where` cannot be read, or (almost) no record of the model fulfils it.
+            SettingError: the number of rows is negative.
         """
+        if num_rows is not None and num_rows < 0:
+            raise SettingError("the number of synthetic rows cannot be negative")
         rng = np.random.default_rng([self.seed if seed is None else seed, 2**32 - 1])
         model, rules, share = self._model, self.schema.rules, 1.0
         if where is not None:

@@ -45,7 +45,8 @@ class Request:
         table: The private table with its schema.
         epsilon: Privacy budget of this release.
         delta: None for 1/n^2.
-        workload: Text form, file, list, or a Workload (`queries.build`).
+        workload: Text form, file, list, or a Workload (`queries.build`); None for all sets of three columns, or of all
+            when there are fewer, and for items for 10,000 random conjunctions of three.
         method: Name of the algorithm.
         options: The algorithm's options.
         pure: Pure epsilon instead of (epsilon, delta), for methods that offer it.
@@ -60,7 +61,7 @@ class Request:
 
     table: Table
     epsilon: float
-    workload: Any = "3-way"
+    workload: Any = None
     delta: float | None = None
     method: str = "auto"
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -72,6 +73,18 @@ class Request:
     memory_limit: int = DEFAULT_MEMORY
     threads: int | None = None
     public: Table | Sequence[Table] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.table, Table):
+            kind = type(self.table).__name__
+            raise SettingError(f"a {kind} has no schema: give the table that eq.read(data, schema=...) returns")
+        if self.workload is None:
+            object.__setattr__(self, "workload", _default_workload(self.table))
+
+
+def _default_workload(table: Table) -> str:
+    order = min(3, len(table.schema.columns))
+    return f"{order}-way" if table.schema.items is None else f"random {order}-way x 10000"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import pkgutil
 from importlib import import_module
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import equipoise as eq
@@ -50,6 +51,17 @@ def test_plan_touches_nothing(bench: Bench) -> None:
     plan = eq.plan(table, epsilon=1.0, workload="2-way", method="mwem", options={"num_rounds": 4})
     assert plan.num_rounds == 4
     assert not bench.ledger.exists()
+
+
+def test_what_newcomers_try_first_is_understood_or_explained(bench: Bench) -> None:
+    table = eq.read(bench.table, schema=bench.schema)
+    small = eq.release(table.select(["sex", "region"]), epsilon=0.5, method="mwem")
+    assert small.statement["workload"]["text"] == "2-way"
+    assert small.sample(0).num_rows == 0
+    with pytest.raises(eq.SettingError, match="cannot be negative"):
+        small.sample(-1)
+    with pytest.raises(eq.SettingError, match=r"a DataFrame has no schema: give the table that eq\.read"):
+        eq.release(pd.read_csv(bench.table), epsilon=1.0)
 
 
 def test_our_errors_are_one_family(bench: Bench) -> None:

@@ -89,11 +89,6 @@ def open_anywhere(
     return read(frame_of("spark" if engine == "local" else engine, table=table, query=query), schema=schema)
 
 
-def _default_workload(table: Table) -> str:
-    order = min(3, len(table.schema.columns))
-    return f"{order}-way" if table.schema.items is None else f"random {order}-way x 10000"
-
-
 def open_publics(files: Sequence[Path] | None, table: Table) -> list[Table] | None:
     """The public tables, in the private table's columns; None when there are none."""
     from equipoise.data.public import read_public
@@ -127,7 +122,7 @@ def ask(given: Mapping[str, Any], **fixed: Any) -> Request:
     return Request(
         table,
         public=open_publics(given["public"], table),
-        workload=_default_workload(table) if workload is None else workload,
+        workload=workload,
         options=options,
         memory_limit=parse_bytes(given["memory"]),
         num_rows=given.get("rows"),
