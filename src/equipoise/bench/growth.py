@@ -28,7 +28,7 @@ from equipoise.bench.memory import give_back, peak_bytes, reset_peak, resident_b
 from equipoise.bench.plot import NUM_COLOURS
 from equipoise.bench.runs import Run
 from equipoise.bench.series import Series, averages
-from equipoise.bench.series_page import Line, Plot, build
+from equipoise.bench.series_page import Line, Plot, build, pictures
 from equipoise.data.public import read_public
 from equipoise.data.schema import Schema
 from equipoise.data.table import Table, read
@@ -231,8 +231,8 @@ class Findings:
         return found
 
     @property
-    def html(self) -> str:
-        """A plot for each axis and cost."""
+    def plots(self) -> list[Plot]:
+        """One for each axis and cost."""
         plots = []
         for cost, error in (("cpu", "seconds"), ("MiB", "MiB")):
             for axis in AXES:
@@ -242,12 +242,17 @@ class Findings:
                     for number, (name, points) in enumerate(lines)
                 )
                 plots.append(Plot(f"{TITLES[cost]} against {NAMES[axis]}", NAMES[axis], error, drawn))
+        return plots
+
+    @property
+    def html(self) -> str:
+        """The plots and the table."""
         told = ", ".join(f"{value:,} {name}" for name, value in asdict(BASE).items())
         about = (
             f"One size is changed at a time; the others stay at {told}. Processor seconds of a whole release with its"
             " rows, everything compiled; peak memory beyond what the process held before."
         )
-        return build("Cost growth", about, plots, self.markdown)
+        return build("Cost growth", about, self.plots, self.markdown)
 
     @property
     def met(self) -> bool:
@@ -265,7 +270,15 @@ def across(size: Size, axis: str) -> float:
     return value * size.values**ORDER if axis == "marginals" else value
 
 
-SERIES = Series("growth", __doc__, CASES, measure, Findings, own_tables=(Case.table,))
+SERIES = Series(
+    "growth",
+    __doc__,
+    CASES,
+    measure,
+    Findings,
+    own_tables=(Case.table,),
+    pictures=lambda runs: pictures(Findings(runs).plots),
+)
 
 if __name__ == "__main__":
     sys.exit(SERIES.main())
