@@ -164,7 +164,7 @@ def times(
     """Rows `begin` to `end` - 1 of S times a table, into the same rows of `result` (components x the table's width)."""
     num_components, size = result.shape
     result[begin:end] = F32(0.0)
-    for w in range(len(ends) // num_components):
+    for w in range((len(ends) - 1) // num_components):
         for k in range(begin, end):
             for e in range(ends[w * num_components + k], ends[w * num_components + k + 1]):
                 row, product = rows[e], products[e]

@@ -92,6 +92,15 @@ def test_one_step_is_the_projected_gradient_step_with_row_sum_curvature(column):
     np.testing.assert_allclose(factors.tables[column], stepped, atol=2e-5)
 
 
+def test_of_a_single_component_nothing_beyond_the_last_marginal_is_read():
+    """Two marginals of one entry each; what stands behind them in memory would add 300."""
+    memory = np.array([0, 1, 2, 3])
+    rows, products = np.array([0, 1, 0], dtype=np.int32), np.array([0.5, 1.0, 100.0], dtype=np.float32)
+    result = np.empty((1, 1), dtype=np.float32)
+    kernels.times(0, 1, memory[:3], rows, products, np.array([[3.0], [5.0]], dtype=np.float32), result)
+    assert result[0, 0] == 0.5 * 3 + 5
+
+
 def test_the_losses_of_all_blocks_add_up_to_the_loss():
     marginals, parts = measured(with_apart=True), tables()
     total = np.zeros(2)
