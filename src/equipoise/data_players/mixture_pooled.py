@@ -1,4 +1,4 @@
-"""What noisy marginals tell of pairs of columns, and which cells of pairs are empty. Post-processing.
+"""What noisy marginals tell of pairs of columns: which cells are empty, and which a fit misses. Post-processing.
 
 Empty cells. Where one value implies another, the cells beside the implied one are empty, but each of them was measured
 with noise; a fit that cannot go below zero gives each a little, and the implied cell lacks the sum. So where much is
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from equipoise.core import FloatArray
 from equipoise.data_players.mixture_block import Columns, Measured
 
-__all__ = ["Pooled", "empty_cells", "pooled_pairs", "with_empty_cells"]
+__all__ = ["Pooled", "empty_cells", "num_missed", "pooled_pairs", "with_empty_cells"]
 
 EXPECTED = 8.0
 """Standard deviations that independent columns make of cells, at least, that are taken as empty: nothing is to be
@@ -30,6 +30,12 @@ standard deviations are taken for empty once in 15 times, and those that hold wh
 
 CERTAINTY = 10.0
 """Precision of the zero, relative to what was measured: 4 leaves half of the lack, 20 gains nothing more."""
+
+LARGE = 3.0
+"""Standard deviations of a cell that may count as missed: among the many small ones, noise alone would miss some."""
+
+MISSED = 2.7
+"""Standard deviations by which it is missed then."""
 
 
 class Pooled(NamedTuple):
@@ -95,6 +101,23 @@ def with_empty_cells(
         known = np.divide(before.precisions, precisions, out=np.zeros(empty.shape), where=precisions > 0.0)
         result[columns] = Measured(before.shares * known, precisions)
     return result
+
+
+def num_missed(pairs: Mapping[tuple[int, int], Pooled], tables: Sequence[NDArray[np.floating]]) -> int:
+    """How many large cells of pairs a mixture, given by its components' tables, misses by more than their noise.
+
+    Example:
+        >>> never_together = Pooled(np.array([[0.0, 0.5], [0.5, 0.0]]), 0.01)
+        >>> half = np.full((1, 2), 0.5)
+        >>> num_missed({(0, 1): never_together}, [half, half])
+        4
+    """
+    missed = 0
+    for (a, b), pair in pairs.items():
+        fitted = tables[a].T @ tables[b] / len(tables[a])
+        far = np.abs(pair.shares - fitted) > MISSED * pair.stddev
+        missed += int((far & (fitted > LARGE * pair.stddev)).sum())
+    return missed
 
 
 def _with_sums(shares: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:

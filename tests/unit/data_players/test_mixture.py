@@ -6,7 +6,7 @@ from tests.unit.data_players.games import DOMAIN, SHAPE, all_pairs, masked, move
 
 from equipoise.core import Move
 from equipoise.data.distributions import MixtureOfProducts
-from equipoise.data_players.mixture import Mixture, memory_bytes
+from equipoise.data_players.mixture import LEAST, MOST, Mixture, memory_bytes
 from equipoise.errors import SettingError
 from equipoise.queries.workload import Group, Workload
 
@@ -149,6 +149,26 @@ def test_masks_that_accept_several_values_are_refused(query_id):
 def test_moves_without_values_are_refused():
     with pytest.raises(ValueError, match="measured answers"):
         fitted(all_pairs(), [Move(np.array([0]), np.array([1]), None, 0.0)])
+
+
+@pytest.mark.parametrize(("objective", "goes_on"), [("max", True), ("both", False), ("mean", False)])
+def test_goes_on_while_it_misses_large_cells_where_the_largest_error_matters(monkeypatch, objective, goes_on):
+    """A pilot that says one sweep leaves exact answers, of noise next to nothing, far from fitted."""
+    monkeypatch.setattr("equipoise.data_players.mixture.best_num_sweeps", lambda *_: 1)
+    done = []
+    monkeypatch.setattr("equipoise.data_players.mixture.report", lambda at, total: done.append((at, total)))
+    workload = all_pairs()
+    exact = [move(np.arange(workload.num_queries), counts(workload, truth()), 100.0)]
+    fitted(workload, exact, num_sweeps=None, objective=objective)
+    assert (len(done) > LEAST[objective]) == goes_on
+    assert len(done) <= max(LEAST[objective], MOST[objective])
+    done.clear()
+    fitted(workload, exact, num_sweeps=8, objective=objective)
+    assert len(done) == 8  # what was asked for is done, no more
+    done.clear()
+    vague = [move(np.arange(workload.num_queries), counts(workload, truth()), 1e6)]
+    fitted(workload, vague, num_sweeps=None, objective=objective)
+    assert len(done) == LEAST[objective]  # nothing is missed
 
 
 def test_settings_out_of_range_are_refused():

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from equipoise.data_players.mixture_block import Measured
-from equipoise.data_players.mixture_pooled import CERTAINTY, Pooled, empty_cells, pooled_pairs, with_empty_cells
+from equipoise.data_players.mixture_pooled import (
+    CERTAINTY,
+    Pooled,
+    empty_cells,
+    num_missed,
+    pooled_pairs,
+    with_empty_cells,
+)
 from equipoise.data_players.mixture_prior import prepared
 
 STDDEV = 0.002
@@ -105,3 +112,18 @@ def test_the_fit_is_given_them():
     triple = IMPLYING[:, :, None] * np.array([0.5, 0.5])
     prepared_pairs = prepared({(0, 1, 2): noisy(triple, STDDEV / 2, seed=4)}, (2, 3, 2)).measured
     assert (prepared_pairs[0, 1].precisions > 0).sum() == 2
+
+
+@pytest.mark.parametrize(("off_by", "missed"), [(2.6, 0), (2.8, 1), (-2.6, 0), (-2.8, 1)])
+def test_a_large_cell_is_missed_by_more_than_its_noise(off_by, missed):
+    halves = [np.array([[1.0, 0.0], [0.0, 1.0]])] * 2  # two components: both first values, or both second
+    seen = np.diag([0.5, 0.5])
+    seen[0, 0] += off_by * STDDEV
+    assert num_missed({(0, 1): Pooled(seen, STDDEV)}, halves) == missed
+    assert num_missed({(0, 1): Pooled(seen.T[::-1], STDDEV)}, [halves[0][:, ::-1], halves[1]]) == missed
+
+
+def test_a_small_cell_is_not_missed_whatever_was_seen():
+    halves = [np.array([[1.0, 0.0], [0.0, 1.0]])] * 2
+    seen = np.diag([0.5, 0.5]) + 10.0 * STDDEV * np.array([[0.0, 1.0], [1.0, 0.0]])
+    assert num_missed({(0, 1): Pooled(seen, STDDEV)}, halves) == 0
