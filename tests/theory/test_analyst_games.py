@@ -191,6 +191,32 @@ def test_the_printed_parameters_of_algorithm_3_do_not_protect_people() -> None:
     assert epsilon_of(rho=theory(num_rows=1000, epsilon=1.0, delta=1e-6)["rho"], delta=delta) < 1 / 3
 
 
+def losses(num_rounds: int, num_runs: int) -> np.ndarray:
+    """Log-ratios of transcripts of Algorithm 3 at the printed rate for that many rounds, 500 or 501 of 1,000 records 1.
+
+    The queries are so many copies of x, and of its negation, that no cap binds: only which of the two is drawn matters.
+    The data player's records are no look at the table (E-004-1; the sign of E-004-2 repaired).
+    """
+    eta, rng = 1 / (2 * math.sqrt(num_rounds * math.log(1e6))), np.random.default_rng(0)
+    ones, drawn, loss = np.zeros(num_runs), np.zeros(num_runs), np.zeros(num_runs)
+    for t in range(num_rounds):
+        here, there = (1 / (1 + np.exp(-eta * (t * share - ones))) for share in (0.5, 0.501))
+        is_x = rng.random(num_runs) < here
+        loss += np.log(np.where(is_x, here / there, (1 - here) / (1 - there)))
+        drawn += np.where(is_x, 1, -1)
+        ones += rng.random(num_runs) < 1 / (1 + np.exp(-eta / 2 * drawn))
+    return loss
+
+
+def test_the_printed_rounds_of_algorithm_3_are_found_out_by_playing_them() -> None:
+    """E-004-1: (1/3, 3.3e-7) is claimed; of 1,000 games about 73 are the delta at 1/3, so to see fewer than 10 has
+    probability below 1e-18. With n rounds the loss has standard deviation .04: one game beyond 1/3, below 1e-13."""
+    found = losses(11_877, 1000)
+    assert np.maximum(0, -np.expm1(1 / 3 - found)).sum() > 10
+    assert found.mean() == pytest.approx(0.1064, abs=0.1)  # 7 standard deviations of the mean
+    assert losses(1000, 1000).max() < 1 / 3
+
+
 def test_an_epoch_lowers_the_divergence_and_a_flipped_sign_fails() -> None:
     """KL(P|D) - KL(P|D') >= eta (u(D) - u(P)) - eta^2/2 for u the mean of at most s signed queries (7.4 ii)."""
     rng = np.random.default_rng(0)
