@@ -316,3 +316,24 @@ def test_another_tables_entries_do_not_stand_for_those_that_are_missing(ledger: 
         again.verify()
     with pytest.raises(LedgerError, match="older than its anchor"):
         start(again, RHO / 4, "e")
+
+
+def test_an_anchor_that_cannot_be_written_leaves_nothing_behind(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    released(ledger, "one", RHO / 4)
+    before = sorted(path.name for path in ledger.parent.iterdir())
+    anchor = ledger.with_name("people.sqlite.anchor").read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("equipoise.privacy.anchor.os.replace", full)
+    with pytest.raises(LedgerError, match=r"anchor .* cannot be written: No space left on device; nothing was spent"):
+        start(open_account(str(ledger)), RHO / 4, "two")
+    monkeypatch.undo()
+    assert sorted(path.name for path in ledger.parent.iterdir() if "-" not in path.name) == [
+        name for name in before if "-" not in name
+    ]
+    assert ledger.with_name("people.sqlite.anchor").read_bytes() == anchor
+    account = open_account(str(ledger))
+    assert account.run("two") is None
+    assert account.verify() > 0

@@ -179,3 +179,21 @@ def test_a_density_of_all_actions_or_none_is_refused() -> None:
         with pytest.raises(SettingError, match="density"):
             capped(np.ones(4), density)
     assert capped(np.ones(2), 3.0, np.array([2, 2])) == pytest.approx(np.full(2, 0.75))
+
+
+def test_a_proposal_is_kept_with_its_exact_share_of_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shares 1 and .3: bounds floor(2^40 p) + 1; the second proposal is a share .3 2^40 of its bound."""
+    first, second = 2**40 + 1, int(0.3 * 2**40) + 1
+    kept = Fraction(0.3) * 2**40 / second
+    asked: list[int] = []
+    script = iter([first, kept.numerator, first, kept.numerator - 1, first - 1, 0])
+
+    def below(limit: int) -> int:
+        asked.append(limit)
+        return next(script)
+
+    monkeypatch.setattr(module.secrets, "randbelow", below)
+    assert draw_proportional(np.array([10.0, 3.0])) == 1, "thrown away once, then kept"
+    assert draw_proportional(np.array([10.0, 3.0])) == 0
+    whole, share = first + second, Fraction(2**40, first)
+    assert asked == [whole, kept.denominator, whole, kept.denominator, whole, share.denominator]

@@ -325,3 +325,13 @@ def test_what_is_known_of_spending_after_a_failed_write_is_said(tmp_path: Path) 
     with pytest.raises(LedgerError, match="that is paid for and kept: repeat the command"):  # noqa: SIM117
         with store.write(account._engine):
             raise sa.exc.OperationalError("INSERT", {}, Exception("gone"), connection_invalidated=True)
+
+
+def test_a_gate_knows_the_moves_that_were_made_before_it_and_by_it(tmp_path: Path) -> None:
+    run = start(open_account(str(tmp_path / "people.sqlite")), RHO / 2)
+    gate = Gate(run, noise=NoNoise())
+    made = [gate.play(pay(SELECT)) for _ in range(2)]
+    assert [move.ids.tolist() for move in gate.moves] == [move.ids.tolist() for move in made]
+    again = Gate(run, noise=NoNoise())
+    assert [move.ids.tolist() for move in again.moves] == [move.ids.tolist() for move in made]
+    assert len(gate.moves) == len(run.moves()) == 2
