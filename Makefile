@@ -82,6 +82,7 @@ bench: install
 	$(BIN)/python -m equipoise.bench.counting --out bench-out
 	$(BIN)/python -m equipoise.bench.scale --out bench-out
 	$(BIN)/python -m equipoise.bench.accuracy --out bench-out
+	$(BIN)/python -m equipoise.bench.limits
 	$(BIN)/python -m equipoise.bench.wide --out bench-out
 	$(BIN)/python -m equipoise.bench.public --out bench-out
 	$(BIN)/python -m equipoise.bench.oracles --out bench-out

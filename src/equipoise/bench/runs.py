@@ -31,7 +31,7 @@ from equipoise.pipeline import Request, release
 from equipoise.queries.build import columns_of
 from equipoise.queries.workload import Workload
 
-__all__ = ["Run", "measure", "read_runs", "run_apart"]
+__all__ = ["Run", "measure", "read_runs", "run_apart", "table_of"]
 
 Run = dict[str, Any]
 
@@ -44,7 +44,7 @@ ALONE = {name: "1" for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLA
 def measure(figure: Figure, data: Path) -> Run:
     """One run: errors of the model and of as many sampled rows as the table has, seconds, memory."""
     workload = data / "workloads" / f"{figure.table}.json"
-    table = _table(data, json.loads(workload.read_text())["table"], workload)
+    table = table_of(data, json.loads(workload.read_text())["table"], workload)
     public = None if figure.public is None else read_public(_public_rows(data, figure.public), table.schema)
     began, cpu_began = time.perf_counter(), time.process_time()
     request = Request(
@@ -82,7 +82,8 @@ def _named(of: str, errors: Errors) -> Run:
     }
 
 
-def _table(data: Path, name: str, workload: Path) -> Table:
+def table_of(data: Path, name: str, workload: Path) -> Table:
+    """The columns of a yardstick table that a workload file uses."""
     table = read(data / f"{name}.parquet", schema=data / f"{name}.domain.json")
     columns = columns_of(workload)
     return table if columns is None else table.select(columns)
