@@ -221,6 +221,13 @@ def test_what_is_due_at_the_start_belongs_to_the_first_move(tmp_path: Path) -> N
     events = [entry for entry in people.entries() if entry["what"] == "event"]
     assert [entry["move"] for entry in events] == [0]
     assert events[0]["event"]["kind"] == "conditional_release"
+    opened("online", tmp_path / "ledger.sqlite", "o")
+    analysts = Ledger(tmp_path / "ledger.sqlite").existing("people (analysts)")
+    assert analysts is not None
+    others = analysts.run("o.analysts")
+    assert others is not None
+    moves = [entry["move"] for entry in others.entries() if entry["what"] == "event"]
+    assert set(moves) == {0}
 
 
 def test_updates_places_and_pages_of_a_book(tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from equipoise.privacy.conversion import delta_of, epsilon_at, epsilon_of, rho_at, rho_of
+from equipoise.privacy.analyst_accountant import _epsilon, _tail, game_epsilon
+from equipoise.privacy.conversion import _log_delta, delta_of, epsilon_at, epsilon_of, rho_at, rho_of
 from equipoise.privacy.cost import Cost
 
 RHO = Fraction(1, 50)
@@ -71,3 +73,32 @@ def test_delta_is_that_of_the_best_order_and_rounded_up() -> None:
     orders = 1 + np.exp(np.linspace(-3, 8, 200_001))
     best = min(log_delta(1.0, float(order)) for order in orders[::50])
     assert math.exp(best) * (1 - 1e-3) <= delta_of(rho=RHO, epsilon=1.0) <= math.exp(best) * (1 + 1e-8)
+
+
+def test_what_is_rounded_is_rounded_to_the_private_side() -> None:
+    """By a share of 1e-12, which is more than floats err by here: half of it is still within delta."""
+    for epsilon, delta in ((1.0, 1e-6), (0.1, 1e-9), (8.0, 1e-3)):
+        rho = float(rho_of(epsilon=epsilon, delta=delta))
+        assert _log_delta(rho * (1 + 5e-13), epsilon) <= math.log(delta)
+        assert _log_delta(rho * (1 + 1e-9), epsilon) > math.log(delta)
+        back = epsilon_of(rho=rho, delta=delta)
+        assert _log_delta(rho, back * (1 - 5e-13)) <= math.log(delta)
+        assert _log_delta(rho, back * (1 - 1e-9)) > math.log(delta)
+
+
+def test_parts_of_the_accountant_for_analysts() -> None:
+    assert _epsilon(0.0, 1e-6) == 0
+    for rho in (1e-6, 0.02, 1.0, 9.0):
+        exact = epsilon_of(rho=rho, delta=1e-6)
+        assert exact * (1 - 1e-9) <= _epsilon(rho, 1e-6) <= exact * (1 + 1e-6) + 1e-9
+    assert _tail(10, 0, 0.9) == 1.0, "before the mean the terms still grow"
+    exact = stats.binom.sf(3, 10, 0.1)
+    assert exact <= _tail(10, 3, 0.1) <= exact * 1.05
+    assert _tail(10, 10, 0.1) == 0
+
+
+def test_a_game_that_hardly_ever_differs_leaves_each_case_half_of_delta_at_most() -> None:
+    """One round, parameters by hand: log(1 + P_1/P_0 (e^e - 1)), e the epsilon of rate²/8 at delta 1/2."""
+    found = game_epsilon(num_rounds=1, distance=0.06, rate=2.0, delta=0.1)
+    worth = epsilon_of(rho=0.5, delta=0.5)
+    assert found == pytest.approx(math.log1p(0.06 / 0.94 * math.expm1(worth)), rel=1e-5)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.privacy import exact_selection
+from equipoise.privacy import draws, exact_selection
 from equipoise.privacy.exact_selection import flip, scaled_exponential, weight_bounds
 from equipoise.privacy.noise import ExactNoise
 
@@ -129,3 +129,25 @@ def test_a_bound_above_the_weight_is_never_kept_without_a_coin(monkeypatch: pyte
     assert keep(0, 2.0, 1 << 40, 40), "the only one that is certain"
     for (low, high), exact in zip(asked, (Fraction(1 << 40, above), exponential(3, 2.0)), strict=True):
         assert low <= exact <= high
+
+
+def test_a_proposal_belongs_to_the_candidate_whose_share_it_falls_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers 0 .. W_0 - 1 are the first candidate's, the next W_1 the second's."""
+    bounds = weight_bounds(np.array([0, 0]), 1.0, 40)
+    monkeypatch.setattr(exact_selection, "flip", lambda enclose: True)
+    for drawn, position in ((0, 0), (int(bounds[0]) - 1, 0), (int(bounds[0]), 1), (int(bounds.sum()) - 1, 1)):
+        monkeypatch.setattr(exact_selection.secrets, "randbelow", lambda limit, drawn=drawn: drawn)
+        assert exact_selection._propose_until_kept(np.array([5, 5]), 1.0) == position
+
+
+def test_places_of_fixed_point_numbers() -> None:
+    wanted = {1: 40, 2**20: 40, 2**21 - 1: 40, 2**21: 39, 2**22: 38, 2**30: 30}
+    assert {number: exact_selection.fixed_point_bits(number) for number in wanted} == wanted
+
+
+def test_coins_of_draws_are_tossed_against_their_share_of_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bias 2^40 exp(-1/2) / bound, which is .3033 for a bound of 2^41: heads below it, tails above."""
+    for toss, heads in ((0.30, True), (0.31, False), (0.62, False)):
+        word = int(toss * 2**64).to_bytes(8, "little")
+        monkeypatch.setattr(draws.os, "urandom", lambda size, word=word: word)
+        assert draws._keep(np.array([1]), 2.0, np.array([2**41]), 40).tolist() == [heads]

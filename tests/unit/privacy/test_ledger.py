@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
+import os
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -335,3 +336,14 @@ def test_a_gate_knows_the_moves_that_were_made_before_it_and_by_it(tmp_path: Pat
     again = Gate(run, noise=NoNoise())
     assert [move.ids.tolist() for move in again.moves] == [move.ids.tolist() for move in made]
     assert len(gate.moves) == len(run.moves()) == 2
+
+
+def test_a_ledger_is_for_its_owner_alone_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        open_account(str(tmp_path / "people.sqlite"))
+    finally:
+        os.umask(before)
+    assert {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir() if "people" in path.name} == {
+        path.name: 0o600 for path in tmp_path.iterdir()
+    }

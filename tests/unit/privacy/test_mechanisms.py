@@ -22,6 +22,7 @@ class Recorder:
 
     debits: list[Event] = field(default_factory=list)
     scales: list[float] = field(default_factory=list)
+    laws: list[str] = field(default_factory=list)
 
     @property
     def noise(self) -> Noise:
@@ -42,6 +43,7 @@ class Recorder:
 
     def largest(self, scores: np.ndarray, scale: float, num_selected: int, law: str) -> np.ndarray:
         self._note(scale)
+        self.laws.append(law)
         return np.arange(num_selected)
 
     def draws(self, scores: np.ndarray, scale: float, num_draws: int) -> np.ndarray:
@@ -76,6 +78,7 @@ def test_selection_scale_is_twice_the_sensitivity_over_epsilon() -> None:
         PermuteAndFlip(Fraction(1, 50)),
     ]
     assert payer.scales == [100.0 * GRID] * 3
+    assert payer.laws == ["gumbel", "gumbel", "exponential"]
 
 
 def test_selection_returns_ids_of_the_workload() -> None:

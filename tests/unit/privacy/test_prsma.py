@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -19,8 +20,10 @@ from equipoise.errors import CapacityError, CertificateError, SettingError
 from equipoise.oracles.classes.conjunctions import Conjunctions
 from equipoise.oracles.classes.minimisers import ByEnumeration
 from equipoise.oracles.classes.query_class import Minimum, QueryClass, WeightedPoints
+from equipoise.privacy import prsma as prsma_module
 from equipoise.privacy.gate import Gate
 from equipoise.privacy.mechanisms import float_above
+from equipoise.privacy.perturbed import PublicPoints
 from equipoise.privacy.private_points import PrivatePoints
 from equipoise.privacy.prsma import _blocks, blocks_of, prsma
 
@@ -161,3 +164,21 @@ def test_every_order_of_a_few_records_is_as_likely() -> None:
     assert set(found) == set(itertools.permutations(range(3)))
     assert max(abs(count - 2000) for count in found.values()) < 300
     assert _blocks(5, 2, 2).shape == (2, 2)
+
+
+def test_public_records_are_weighed_in_a_blocks_share_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[PublicPoints | None] = []
+    weighed = prsma_module.weighed
+
+    def noting(block: PrivatePoints, query_class: QueryClass, public: PublicPoints | None, noise: np.ndarray):  # type: ignore[no-untyped-def]
+        seen.append(public)
+        return weighed(block, query_class, public, noise)
+
+    monkeypatch.setattr(prsma_module, "weighed", noting)
+    given = PublicPoints(np.zeros((2, 3), dtype=np.int64), np.array([400, -400]))
+    points = records(num_records=400, num_features=3)
+    plan = blocks_of(400, **LARGE)
+    with suppress(CertificateError):
+        prsma(Gate(MemoryBook(PLENTY)), points, Conjunctions(3), minimiser=ByEnumeration(), public=given, **LARGE)
+    assert len(seen) == plan.num_calls
+    assert all(public is not None and public.weights.tolist() == [plan.block_size, -plan.block_size] for public in seen)

@@ -25,6 +25,7 @@ from equipoise.privacy.gate import Gate
 from equipoise.privacy.learner import Learner, Mechanism
 from equipoise.privacy.perturbed import PublicPoints
 from equipoise.privacy.private_points import PrivatePoints
+from equipoise.privacy.prsma import blocks_of
 from equipoise.privacy.rspm import NO_PROOF, gaussian_event, gaussian_rspm, laplace_event, rspm
 
 
@@ -230,3 +231,19 @@ def test_a_class_that_is_too_large_to_try_is_refused_before_the_debit() -> None:
         choose_enumerated(Gate(book), records(), Conjunctions(4), epsilon=ONE, max_queries=100)
     assert book.charged == []
     assert book.stored == []
+
+
+def test_what_a_learner_says_of_its_noise_and_price() -> None:
+    def learner(mechanism: Mechanism, delta: Fraction = Fraction(0)) -> Learner:
+        return Learner(Conjunctions(5), mechanism, Fraction(20), delta, ByEnumeration(), 400)
+
+    delta = Fraction(1, 100)
+    assert (learner("exponential").num_separators, learner("exponential").noise_scale) == (0, 0.0)
+    assert learner("exponential").event == events.Exponential(Fraction(20))
+    assert learner("rspm").num_separators == 5
+    assert learner("rspm").noise_scale == pytest.approx(129 * 5 / 20 / 64)
+    sound = gaussian_event(Conjunctions(5), epsilon=Fraction(20), delta=delta)
+    assert learner("gaussian_rspm", delta).noise_scale == pytest.approx(float(sound.stddev) / 64)
+    blocks = blocks_of(400, epsilon=Fraction(20), delta=ONE)
+    assert learner("prsma", ONE).event == blocks.event
+    assert learner("prsma", ONE).noise_scale == 0
