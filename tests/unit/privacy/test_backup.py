@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -295,6 +296,9 @@ def test_the_anchor_may_be_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: p
     found = [anchor_of(url) for url in (f"sqlite:///{tmp_path / 'people.sqlite'}", "other://host/people")]
     assert all(anchor is not None and anchor.path.parent == tmp_path / "anchors" for anchor in found)
     assert len({anchor.path for anchor in found if anchor is not None}) == 2
+    names = (str((tmp_path / "people.sqlite").resolve()), "other://host/people")
+    digests = [hashlib.sha256(name.encode()).hexdigest()[:32] for name in names]
+    assert [anchor.path.stem for anchor in found if anchor is not None] == digests
     assert all(len(anchor.path.stem) == 32 and anchor.path.suffix == ".anchor" for anchor in found if anchor)
     assert anchor_of("sqlite://") is None
 

@@ -151,3 +151,18 @@ def test_coins_of_draws_are_tossed_against_their_share_of_the_bound(monkeypatch:
         word = int(toss * 2**64).to_bytes(8, "little")
         monkeypatch.setattr(draws.os, "urandom", lambda size, word=word: word)
         assert draws._keep(np.array([1]), 2.0, np.array([2**41]), 40).tolist() == [heads]
+
+
+def test_a_toss_that_floats_cannot_settle_is_settled_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A toss at the bias itself: the exact coin is given exponent and factor as they are."""
+    asked: list[tuple[int, Fraction, Fraction]] = []
+
+    def exact(toss: int, exponent: Fraction, factor: Fraction) -> bool:
+        asked.append((toss, exponent, factor))
+        return True
+
+    toss = int(math.exp(-0.5) / 2 * 2**64)
+    monkeypatch.setattr(draws.os, "urandom", lambda size: toss.to_bytes(8, "little"))
+    monkeypatch.setattr(draws, "_exact_flip", exact)
+    assert draws._keep(np.array([1]), 2.0, np.array([2**41]), 40).tolist() == [True]
+    assert asked == [(toss, Fraction(1, 2), Fraction(1, 2))]

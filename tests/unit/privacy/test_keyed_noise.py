@@ -13,6 +13,7 @@ from equipoise.errors import LedgerError, SettingError
 from equipoise.privacy.conditional import WindowTest, measure_paid
 from equipoise.privacy.events import ConditionalRelease, Gaussian, Group
 from equipoise.privacy.keyed_noise import KeyedNoise, _Bits, new_secret
+from equipoise.privacy.noisy_stop import NoisyLimit
 
 SECRET = bytes(range(32))
 PAID = ConditionalRelease(Fraction(1, 10), 5, Fraction(1, 10**6))
@@ -81,3 +82,11 @@ def test_tests_and_measurements_are_paid_for_once() -> None:
 def test_no_block_of_a_label_comes_twice() -> None:
     blocks = KeyedNoise(SECRET)._blocks(b"label")
     assert len({next(blocks) for _ in range(6)}) == 6
+
+
+def test_a_noisy_limit_has_noise_of_twice_one_over_epsilon() -> None:
+    limit = NoisyLimit(Fraction(1, 2), 5, 3)
+    assert limit.scale == 4
+    assert limit.reached(8, 10**9), "limit and margin: whatever the threshold"
+    assert not limit.reached(7, 10**9)
+    assert limit.reached(7, -(10**9))

@@ -108,3 +108,11 @@ def test_a_distance_of_some_counts_knows_which(truth: Private) -> None:
     assert scores.take(np.array([1])).ids.tolist() == [1]
     assert reveal(scores.take(np.array([1])))[0] == abs(int(reveal(some)[1]) * GRID - GRID // 2)
     assert truth.distance(np.zeros(truth.num_values)).ids.tolist() == list(range(truth.num_values))
+
+
+def test_one_number_made_of_many_is_one_count(truth: Private) -> None:
+    for made in (truth.total(), truth.largest(), truth.whole_distance(np.zeros(truth.num_values))):
+        assert (made.num_values, made.unit, made.ids.tolist()) == (1, 1, [0])
+        assert made.norms.l1 == made.norms.linf == made.linf_sensitivity
+    assert truth.total().linf_sensitivity == truth.norms.l1
+    assert truth.largest().linf_sensitivity == truth.whole_distance(np.zeros(truth.num_values)).linf_sensitivity == 1

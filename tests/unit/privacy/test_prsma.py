@@ -25,7 +25,7 @@ from equipoise.privacy.gate import Gate
 from equipoise.privacy.mechanisms import float_above
 from equipoise.privacy.perturbed import PublicPoints
 from equipoise.privacy.private_points import PrivatePoints
-from equipoise.privacy.prsma import _blocks, blocks_of, prsma
+from equipoise.privacy.prsma import _blocks, blocks_of, blocks_within, prsma
 
 LARGE = {"epsilon": Fraction(30), "delta": Fraction(5)}
 """Not a guarantee worth having: 62 and 11 leave epsilon* 0.48 and delta* 0.45, and few calls."""
@@ -154,6 +154,10 @@ def test_prsma_refuses_too_many_calls_before_anything_is_paid() -> None:
         prsma(Gate(book), records(), Conjunctions(5), **settings)
     with pytest.raises(SettingError, match="failure"):
         blocks_of(10**6, **settings, failure=0.7)
+    few = blocks_of(400, **LARGE)
+    assert blocks_within(400, **LARGE, max_calls=few.num_calls) == few
+    with pytest.raises(CapacityError, match="times each"):
+        blocks_within(400, **LARGE, max_calls=few.num_calls - 1)
     assert book.stored == []
 
 
