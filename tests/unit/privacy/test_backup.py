@@ -341,3 +341,17 @@ def test_an_anchor_that_cannot_be_written_leaves_nothing_behind(ledger: Path, mo
     account = open_account(str(ledger))
     assert account.run("two") is None
     assert account.verify() > 0
+
+
+def test_the_journal_of_a_damaged_ledger_does_not_outlive_it(ledger: Path) -> None:
+    """SQLite would take the journal of the damaged ledger for that of the restored one."""
+    released(ledger, "one", RHO / 4)
+    copy = copy_of(ledger)
+    ledger.write_bytes(b"not a ledger any more" * 500)
+    for ending in ("-wal", "-shm"):
+        Path(f"{ledger}{ending}").write_bytes(b"of the old one")
+    restore(copy, ledger)
+    assert [path for path in ledger.parent.iterdir() if path.name.endswith(".damaged")]
+    beside = [Path(f"{ledger}{ending}") for ending in ("-wal", "-shm")]
+    assert not any(path.exists() and path.read_bytes() == b"of the old one" for path in beside)
+    assert open_account(str(ledger)).verify() > 0
