@@ -4,7 +4,7 @@
 
 Non-private by nature: it uses the true one-way marginals of public tables. Two rows a table. *Independent*: the product
 of the true one-way marginals: what dependence alone makes of the error. *One-ways only*: the same after the whole
-budget is spent on measuring them, each cell's estimate as in `mixture_prior`, and the way of sharing the budget, a
+budget is spent on measuring them, each cell's estimate as in `mixture_one_ways`, and the way of sharing the budget, a
 power of the column's size and one of its number of marginals, chosen best for the mean error in hindsight. Where the
 latter misses a figure for the mean, the figure is out of reach of what measures one-way marginals at all.
 """

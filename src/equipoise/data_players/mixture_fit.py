@@ -8,6 +8,7 @@ import numpy as np
 
 from equipoise.core import FloatArray, report
 from equipoise.data_players.mixture_block import Block, Columns, Factors, Measured, Singles
+from equipoise.data_players.mixture_one_ways import as_marginals, pooled_one_ways
 from equipoise.data_players.mixture_pairs import PairBlock, pair_blocks, suits
 from equipoise.data_players.mixture_pooled import pooled_pairs
 from equipoise.data_players.mixture_prior import prepared
@@ -89,7 +90,9 @@ def best_num_sweeps(
         noisier[columns] = Measured(marginal.shares + THINNING * z, marginal.precisions)
         judges[columns] = Measured(marginal.shares - z / THINNING, marginal.precisions)
     fitted, one_ways = prepared(noisier, sizes)
-    judged = pooled_pairs(judges, one_ways) | judges  # Pairs that were not measured are there for their empty cells.
+    # Pairs that were not measured are there for their empty cells, columns for what all of the others tell of them.
+    own = as_marginals(pooled_one_ways(judges, sizes, one_ways), judges)
+    judged = pooled_pairs(judges, one_ways) | judges | own
     halves = {c: marginal._replace(apart=marginal.shares - judged[c].shares) for c, marginal in fitted.items()}
     together = values_together(noisier, one_ways)
     pilot = Fit(halves, starting_tables(rng, one_ways, num_components, together))

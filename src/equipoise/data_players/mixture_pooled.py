@@ -49,8 +49,8 @@ def pooled_pairs(measured: Mapping[Columns, Measured], one_ways: Sequence[FloatA
     """Every pair of columns that was measured together, with the sums that the one-way marginals say.
 
     Those are known better than the pair's own sums: it tells only what is beyond them. Summing out multiplies the
-    noise's variance by the number of cells that are summed (see `mixture_prior`). Marginals not measured whole are left
-    out.
+    noise's variance by the number of cells that are summed (see `mixture_one_ways`). Marginals not measured whole are
+    left out.
     """
     totals: dict[tuple[int, int], tuple[FloatArray, float]] = {}
     for columns, marginal in measured.items():
