@@ -26,6 +26,7 @@ from typer.testing import CliRunner
 
 from equipoise.cli import app
 from equipoise.cli.console import Speaker
+from equipoise.game.loop import PARTS
 from equipoise.privacy import gate
 
 REGION = '\n[columns.region]\ntype = "categorical"\nvalues = ["N", "S", "E"]\n'
@@ -226,8 +227,12 @@ def without_hashes(traces: Traces) -> dict[str, Any]:
 
 
 def before_writing(traces: Traces) -> list[tuple[Any, ...]]:
-    """What is shown while rows are rounded follows from the model, which is made of outcomes."""
-    return [step for step in traces.shown if step[0] != "Writing"]
+    """What is shown, but for what follows from outcomes: how far a fit is, which ends by them, and rounding to rows."""
+    return [step for step in traces.shown if step[0] != "Writing" and not _is_part_of_a_round(step)]
+
+
+def _is_part_of_a_round(step: tuple[Any, ...]) -> bool:
+    return step[0] == "Playing" and len(step) == 3 and step[1] % PARTS != 0
 
 
 def without_bars(said: str) -> list[str]:

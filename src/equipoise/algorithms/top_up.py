@@ -39,7 +39,7 @@ MOST_COLUMNS = 2
 """Columns of a marginal that may be selected, at most: what stands out does so in a pair, and a marginal of more
 columns costs as much but has its noise in more cells."""
 
-COARSE = 0.02
+COARSE = 0.012
 """Noise, as a part of the rows, from which there is one: that of a marginal when all of the workload's share the budget
 equally. With less noise the fit may go on until it has learnt what stands out."""
 
