@@ -178,7 +178,8 @@ def same_dice(noise: Any, monkeypatch: pytest.MonkeyPatch, seen: Seen) -> Iterat
         patch.setattr(os, "urandom", dice)
         patch.setattr(random, "_urandom", dice)  # what `secrets` draws from
         patch.setattr(gate, "ExactNoise", lambda: noise)
-        patch.setattr("equipoise.analysts.responders.ExactNoise", lambda: noise)
+        for module in ("analysts.responders", "privacy.conditional"):
+            patch.setattr(f"equipoise.{module}.ExactNoise", lambda: noise)
         for module in ("statement", "privacy.run", "learning.table"):
             patch.setattr(f"equipoise.{module}.datetime", _StoppedClock)
         patch.setattr(Speaker, "steps", steps)

@@ -104,11 +104,12 @@ def softmax(exponents: FloatArray) -> FloatArray:
 
 @pytest.mark.usefixtures("seeded")
 def test_the_plus_sign_learns_and_the_printed_one_diverges() -> None:
+    """Seen: 0.017 and 0.78 (the toy of E-004-2: 0.015 and 0.88)."""
     queries = cells_of((0, 1)) + cells_of((1, 2)) + cells_of((0, 2))
     learnt = errors(CappedDraws, queries, rate=RATE, num_rounds=NUM_ROUNDS, density=2, owners=None)
-    assert learnt.max() < 0.03
+    assert learnt.max() < 0.025
     lost = errors(PrintedSign, queries, rate=RATE, num_rounds=1500, density=2, owners=None)
-    assert lost.max() > 0.7
+    assert lost.max() > 0.75
 
 
 BLOCKS = [cells_of((0, 1, 2)), *[cells_of((column,)) for column in (0, 1, 2, 0, 1)]]
@@ -123,6 +124,7 @@ def worst_analyst(found: FloatArray) -> float:
 
 @pytest.mark.usefixtures("seeded")
 def test_capping_analysts_serves_the_worst_of_them() -> None:
+    """Seen: 0.011, where the printed game is 0.32 off (the toy of E-004-4: 0.05 and 0.31)."""
     found = errors(CappedDraws, OWNED, rate=RATE, num_rounds=NUM_ROUNDS, density=2, owners=OWNERS)
     assert worst_analyst(found) <= 0.06
 
@@ -143,7 +145,7 @@ def test_the_printed_game_of_algorithm_4_leaves_the_worst_analyst_far_off(seeded
         record = seeded.choice(len(weights), p=softmax(weights))
         analysts += RATE * payoffs[:, record]
         played[record] += 1
-    assert worst_analyst(np.abs(answers @ played / NUM_ROUNDS - truth)) > 0.2
+    assert worst_analyst(np.abs(answers @ played / NUM_ROUNDS - truth)) > 0.3
 
 
 def test_two_rounds_cost_what_is_charged_by_enumeration() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -127,15 +128,18 @@ def _per_query(work: Work, shares: FloatArray) -> dict[str, list[Answer]]:
     found: dict[str, list[Answer]] = {}
     position = 0
     for name, parsed in work.asked.items():
-        left, found[name] = int(plan.parameters["values_each"]), []
-        for number, each in enumerate(parsed):
+        left, found[name], before = int(plan.parameters["values_each"]), [], Counter[str]()
+        for each in parsed:
             share = float(shares[position])
             position += 1
             around = share * terms.num_rows
             if left == 0:
                 found[name].append(work.answer(each, share, None, "unverified", Fraction(0)))
                 continue
-            label = (name, "round", number, canonical(each.query))
+            # Not by its place in the batch: a query put in before it does not change its noise.
+            text = canonical(each.query)
+            label = (name, "round", before[text], text)
+            before[text] += 1
             low, high = math.ceil(around - threshold), math.floor(around + threshold)
             noisy = player.test(tests, each.query, label, low=low, high=high)
             if noisy is None:
