@@ -82,7 +82,17 @@ SAYS_IT_ELSEWHERE = {
     # texts, names, identifiers, times
     *("cost_to_text", "cost_from_text", "refusal", "canonical", "analysts_name", "second_id", "now", "new_secret"),
     # open, close and find, which charge by way of what says it: Account, Run, charge, append
-    *("open_book", "close_session", "SessionBook", "SealedBook", "Ledger", "write", "append", "require_anchored"),
+    *(
+        "open_book",
+        "close_session",
+        "give_up",
+        "SessionBook",
+        "SealedBook",
+        "Ledger",
+        "write",
+        "append",
+        "require_anchored",
+    ),
     *("head_of", "anchored", "backup"),
     # settings of a mechanism: choosing one badly costs accuracy, not privacy
     *("stop_of", "accepted", "weighed", "blocks_within"),

@@ -18,6 +18,7 @@ FOR_ANALYSTS = {
     ("post", "/v1/text"),
     ("post", "/v1/questions"),
     ("get", "/v1/questions"),
+    ("get", "/v1/questions.csv"),
     ("get", "/v1/synthetic.csv"),
     ("get", "/v1/shared"),
     ("get", "/v1/shared/{job}/{name}"),
@@ -144,7 +145,7 @@ def test_tokens_expire_are_revoked_and_renewed(service: Service) -> None:
     service.steward.call("POST", f"tables/people/analysts/{ada.id}/revoke")
     assert ada.call("GET", "session").status_code == 401
     assert [found["state"] for found in service.steward.get("tables/people/analysts")] == ["revoked"]
-    renewed = service.steward.post(f"tables/people/analysts/{ada.id}/renew", {"name": "Ada", "days": 1e-5})["token"]
+    renewed = service.steward.post(f"tables/people/analysts/{ada.id}/renew", {"days": 1e-5})["token"]
     again = Visitor(service.http, renewed)
     assert again.get("session")["id"] == ada.id
     assert ada.call("GET", "session").status_code == 401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import subprocess
 import sys
 import threading
@@ -34,15 +35,20 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     started.stop()
 
 
-def test_the_client_feels_like_the_library(process: Process) -> None:
+def test_the_client_feels_like_the_library(process: Process, tmp_path: Path) -> None:
     with eq.Client(process.address, token=process.token) as steward:
         token = steward.invite("people", "Ada")
         assert [table["name"] for table in steward.tables()] == ["people"]
         with eq.Client(process.address, token=token) as ada:
             answer = ada.ask("age in 20..59 and sex = Female", key="one")
             assert ada.ask("age in 20..59 and sex = Female", key="one") == answer
-            assert len(ada.marginal(["sex", "region"])) == 6
+            assert answer.left == 11
+            assert [cell.left for cell in ada.marginal(["sex", "region"])] == [10, 9, 8, 7, 6, 5]
             assert ada.table()["left"] == 5
+            assert (ada.me()["name"], ada.collections()) == ("Ada", [])
+            lines = list(csv.DictReader(ada.save_questions(tmp_path / "mine.csv").read_text().splitlines()))
+            assert [line["text"] for line in lines][:2] == [answer.text, "sex = Female and region = North"]
+            assert (len(lines), float(lines[0]["share"]), lines[0]["source"]) == (7, answer.share, "paid")
             assert ada.normal_form("sex != Male") == "sex = Female"
             with pytest.raises(eq.QueryError, match="expected a column"):
                 ada.ask("sx = Male")
@@ -56,7 +62,41 @@ def test_the_client_feels_like_the_library(process: Process) -> None:
         with eq.Client(process.address, token=token) as ada, pytest.raises(ServiceError, match="revoked"):
             ada.table()
         assert steward.spending("people")["analysts"][0]["state"] == "revoked"
-        assert {"invite", "revoke"} <= {entry["action"] for entry in steward.log()}
+        told = steward.log("people")[0]
+        assert (told["action"], told["name"], told["about"]) == ("revoke", "steward", "Ada")
+        assert {"invite"} <= {entry["action"] for entry in steward.log(before=told["id"])}
+        renewed = steward.renew("people", who["id"])
+        with eq.Client(process.address, token=renewed) as ada:
+            assert ada.table()["left"] == 5
+
+
+def test_a_stewards_work_by_the_client(process: Process, tmp_path: Path) -> None:
+    make_table(process.root, "more")
+    with eq.Client(process.address, token=process.token) as steward:
+        assert "more.csv" in steward.files()["tables"]
+        steward.register("more.csv", schema="more.toml", **TOTAL)
+        terms = {"epsilon": 1.0, "analyst_epsilon": 1.0, "num_analysts": 2, "queries_each": 5}
+        steward.open_for_questions("more", mode="noise", **terms)
+        with eq.Client(process.address, token=steward.invite("more", "Bob")) as bob:
+            bob.ask("sex = Male")
+        assert steward.statement("more")["guarantee"]["epsilon"] == 1.0
+        assert steward.close_for_questions("more")["online"] is None
+        (kept,) = steward.releases("more")
+        (run,) = steward.spending("more")["runs"]
+        assert [event["times"] for event in steward.events("more", run["run"])] == [1]
+        saved = steward.download(kept["id"], "statement.json", tmp_path / "statement.json")
+        assert run["run"] in saved.read_text()
+        assert [path.name for path in tmp_path.iterdir()] == ["statement.json"]
+        with pytest.raises(eq.OutputError, match="cannot write"):
+            steward.download(kept["id"], "statement.json", tmp_path / "nowhere" / "statement.json")
+        with pytest.raises(ServiceError, match="too late"):
+            steward.cancel(kept["id"])
+        collection = steward.open_collection("more", **terms)
+        steward.withdraw_collection(collection)
+        steward.withdraw_collection(collection)
+        assert [found["state"] for found in steward.collections("more")] == ["given up"]
+        with pytest.raises(ServiceError, match="too late"):
+            steward.resume(kept["id"])
 
 
 def test_no_server() -> None:

@@ -5,6 +5,10 @@ from typing import Any
 from tests.service.conftest import Service
 from tests.service.test_jobs import until
 
+from equipoise.analysts import answer_round
+from equipoise.service.desk import terms_of
+from equipoise.service.worker import Worker
+
 CALL = {"epsilon": 2.0, "analyst_epsilon": 1.0, "num_analysts": 2, "queries_each": 9}
 
 
@@ -39,6 +43,41 @@ def test_batches_are_answered_all_at_once(service: Service) -> None:
     assert ada.get("tables/people/collections")[0]["state"] == "answered"
     assert ada.call("PUT", path, {"queries": ["sex = Male"]}).status_code == 409
     assert len(service.steward.get("tables/people/spending")["runs"]) == 1
+
+
+def test_a_collection_that_is_cancelled_too_late_is_answered(small: Service) -> None:
+    """Its worker was stopped after the round was paid for and before anybody was told: nothing of it is lost."""
+    collection = called(small, mode="noise")
+    path = f"collections/{collection}/batch"
+    small.analysts["Ada"].call("PUT", path, {"queries": ["sex = Male"]})
+    small.server.jobs.close()  # no worker but ours
+    job = small.steward.post(f"collections/{collection}/close")["job"]
+    asked = CALL | {"mode": "noise", "columns": None}
+    registered = small.server.registry.get("people")
+    with small.server.registry.opened(registered) as table:
+        batches = {small.analysts["Ada"].id: ["sex = Male"]}
+        made = answer_round(table, batches, run=collection, **terms_of(asked, registered))
+    small.steward.post(f"releases/{job}/cancel")
+    Worker(small.settings, job).work()
+    assert small.steward.get(f"releases/{job}")["state"] == "done"
+    assert [one["share"] for one in small.analysts["Ada"].get(path)["answers"]] == [
+        answer.share for answer in made.answers[small.analysts["Ada"].id]
+    ]
+
+
+def test_a_call_is_taken_back_only_while_it_is_open(service: Service) -> None:
+    collection = called(service)
+    ada, path = service.analysts["Ada"], f"collections/{collection}"
+    ada.call("PUT", f"{path}/batch", {"queries": ["sex = Male"]})
+    assert service.steward.post(f"{path}/withdraw")["state"] == "given up"
+    assert ada.call("PUT", f"{path}/batch", {"queries": ["sex = Male"]}).status_code == 409
+    assert service.steward.post(f"{path}/close")["job"] is None
+    assert service.steward.get("tables/people/spending")["runs"] == []
+    other = service.steward.post("tables/people/collections", CALL | {"mode": "noise"}, 201)["id"]
+    ada.call("PUT", f"collections/{other}/batch", {"queries": ["sex = Male"]})
+    job = service.steward.post(f"collections/{other}/close")["job"]
+    assert service.steward.call("POST", f"collections/{other}/withdraw").status_code == 409
+    until(service.steward, job, "done")
 
 
 def test_what_cannot_be_handed_in(small: Service) -> None:

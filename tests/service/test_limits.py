@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.service.conftest import Service, running, settings_of
+from tests.service.conftest import Service, Visitor, running, settings_of
 
 from equipoise.errors import OutputError
+from equipoise.service import tokens
 from equipoise.service.guard import Guard
 from equipoise.service.server import start
 from equipoise.service.settings import Settings
@@ -35,6 +36,18 @@ def test_guessing_tokens_slows_down(tmp_path: Path) -> None:
     for service in running(settings_of(tmp_path, None, sign_ins=3)):
         answers = [service.http.post("/v1/session", json={"token": "guess"}).status_code for _ in range(5)]
         assert answers == [401] * 3 + [429] * 2
+
+
+def test_who_signs_in_rightly_is_never_counted_as_a_guesser(tmp_path: Path) -> None:
+    for service in running(settings_of(tmp_path, None, sign_ins=3)):
+        right = {"token": service.steward.token}
+        assert [service.http.post("/v1/session", json=right).status_code for _ in range(5)] == [200] * 5
+        service.http.cookies.clear()
+        wrong = [Visitor(service.http, str(tokens.new())).call("GET", "tables") for _ in range(5)]
+        assert [answer.status_code for answer in wrong] == [401] * 3 + [429] * 2
+        assert int(wrong[-1].headers["retry-after"]) >= 1
+        assert service.http.post("/v1/session", json=right).status_code == 429  # before a token is looked up
+        assert service.steward.get("tables") == []  # a good token is good from any address
 
 
 def test_one_server_a_state_folder(small: Service) -> None:

@@ -139,5 +139,24 @@ def test_closing_frees_what_was_not_spent(service: Service) -> None:
     assert 0 < after["budget"]["share_spent"] < before["budget"]["share_spent"]
     assert ada.call("POST", "questions", FEMALE).status_code == 409
     assert service.steward.call("POST", "tables/people/online/close").status_code == 409
+    (kept,) = service.steward.get("tables/people/releases")
+    assert (kept["kind"], kept["state"], kept["files"]) == ("questions", "done", ["statement.json"])
+    statement = service.steward.get(f"releases/{kept['id']}/statement.json")
+    assert [one["times"] for one in statement["events"]] == [3]
+    assert statement["ledger_run"] == run["run"]
+    assert service.steward.call("POST", f"releases/{kept['id']}/cancel").status_code == 409
+    assert ada.get("shared") == []
+    assert after["analysts"][0]["asked"] == after["analysts"][0]["paid"] == 3
     service.open_for_questions(queries_each=5)
     assert ada.post("questions", FEMALE)["left"] == 4
+    assert service.steward.get("tables/people/analysts")[0]["asked"] == 4  # of both sessions
+
+
+def test_a_close_that_crashed_in_the_middle_can_be_repeated(small: Service) -> None:
+    opened(small)
+    small.analysts["Ada"].post("questions", FEMALE)
+    registered = small.server.registry.get("people")
+    small.server.desks.close(registered)  # and then nothing: the table's row still says that it is open
+    assert small.steward.post("tables/people/online/close")["online"] is None
+    (kept,) = small.steward.get("tables/people/releases")
+    assert kept["files"] == ["statement.json"]

@@ -19,7 +19,7 @@ from equipoise.privacy.keyed_noise import new_secret
 from equipoise.privacy.ledger import Account
 from equipoise.privacy.run import Run
 
-__all__ = ["analysts_name", "close_session", "open_book", "second_id"]
+__all__ = ["analysts_name", "close_session", "give_up", "open_book", "second_id"]
 
 
 def analysts_name(table: str) -> str:
@@ -105,6 +105,14 @@ def close_session(account: Account, analysts: Account | None, run: str) -> None:
         second.close()
     if not left or people.status == "open":
         people.close()
+
+
+def give_up(account: Account, analysts: Account | None, run: str) -> None:
+    """Free what a run, or a session's two runs, reserved and did not spend; where nothing is open, nothing changes."""
+    second = None if analysts is None else analysts.run(second_id(run))
+    for found in (second, account.run(run)):
+        if found is not None and found.status == "open":
+            found.close()
 
 
 def second_id(run: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from equipoise.errors import BudgetError, LedgerConflict, LedgerError
-from equipoise.privacy import store
+from equipoise.privacy import analyst_tables, store
 from equipoise.privacy.chain import ROLLED_BACK, anchored, append, canonical, held_by, write
 from equipoise.privacy.cost import Cost, cost_from_text, cost_to_text
 from equipoise.privacy.inspection import inspect
@@ -217,6 +217,15 @@ class Account:
             }
             for row in rows
         ]
+
+    def analysts(self) -> dict[str, tuple[int, int]]:
+        """For each analyst the queries counted and the answers paid for, in all sessions and rounds of the account."""
+        table = analyst_tables.places
+        sums = sa.select(table.c.analyst, sa.func.sum(table.c.leased), sa.func.sum(table.c.paid))
+        mine = sums.join(store.runs, store.runs.c.id == table.c.run).where(store.runs.c.account == self._key)
+        with store.read(self._engine) as connection:
+            rows = connection.execute(mine.group_by(table.c.analyst)).all()
+        return {analyst: (int(asked), int(paid)) for analyst, asked, paid in rows}
 
     def change_total(self, *, epsilon: float | None, delta: float | None) -> None:
         """Record another total: the steward's decision, kept in the chain for ever."""

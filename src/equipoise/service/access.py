@@ -18,10 +18,11 @@ from equipoise.service.people import Person, SignedIn
 from equipoise.service.problems import Busy, Forbidden, Unknown
 from equipoise.service.server import Server, server_of
 
-__all__ = ["CSRF_HEADER", "Analyst", "Anyone", "Steward", "cookie_name", "signed_in"]
+__all__ = ["CSRF_HEADER", "TOO_MANY", "Analyst", "Anyone", "Steward", "address_of", "cookie_name", "signed_in"]
 
 CSRF_HEADER = "X-Equipoise-CSRF"
 COOKIE = "equipoise_session"
+TOO_MANY = "too many wrong tokens from this address; wait a minute"
 
 _bearer = HTTPBearer(auto_error=False, description="A token, as shown once when it was made: `Bearer eqp_...`")
 _cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="A browser's session, from `POST /v1/session`")
@@ -30,6 +31,11 @@ _cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="A browser's s
 def cookie_name(server: Server) -> str:
     """The cookie's name; over https the prefix makes browsers refuse one that another host has set."""
     return f"__Host-{COOKIE}" if server.settings.secure else COOKIE
+
+
+def address_of(request: Request) -> str:
+    """Where a request comes from; a proxy on this machine says for whom it asks."""
+    return request.client.host if request.client else "?"
 
 
 async def signed_in(request: Request) -> SignedIn | None:
@@ -49,6 +55,9 @@ async def _person(
         text = bearer.credentials
         person = server.people.known(text) or await run_in_threadpool(server.people.of_token, text)
         if person is None:
+            # Only those with wrong tokens ever wait: who comes from the same address with a good one does not.
+            if wait := server.failures.wait(address_of(request)):
+                raise Busy(TOO_MANY, wait=wait)
             raise Unknown("the token is unknown, expired or revoked; ask the steward for another")
     else:
         session = await signed_in(request)

@@ -12,7 +12,7 @@ from equipoise.errors import EquipoiseError, OutputError
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Connection", "ServiceError"]
+__all__ = ["Calls", "Connection", "ServiceError"]
 
 
 class ServiceError(EquipoiseError):
@@ -61,22 +61,23 @@ class Connection:
         return response.json() if response.content else None
 
     def save(self, path: str, target: str | Path) -> Path:
-        """Save what the service answers to a file.
+        """Save what the service answers to a file, piece by piece: it is there as a whole or not at all.
 
         Raises:
             OutputError: it cannot be written.
         """
-        response = self._send("GET", path)
-        _raise(response)
         found = Path(target)
-        try:
-            found.write_bytes(response.content)
-        except OSError as error:
-            raise OutputError(f"cannot write {found}: {error.strerror}") from error
+        _raise(self._send("GET", path, into=found))
         return found
 
     def _send(
-        self, method: str, path: str, body: Any = None, key: str | None = None, repeatable: bool = False
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        key: str | None = None,
+        repeatable: bool = False,
+        into: Path | None = None,
     ) -> httpx.Response:
         """Send a request; repeat it while the server is away, if that cannot do anything twice."""
         import httpx
@@ -86,7 +87,9 @@ class Connection:
         while True:
             response, failure = None, ""
             try:
-                response = self._http.request(method, f"/v1/{path}", json=body, headers=headers)
+                request = self._http.build_request(method, f"/v1/{path}", json=body, headers=headers)
+                response = self._http.send(request, stream=True)
+                _receive(response, into)
                 if response.status_code not in (429, 503):
                     return response
             except httpx.TransportError as error:
@@ -104,6 +107,26 @@ class Connection:
             pause = min(2 * pause, 2.0)
 
 
+def _receive(response: httpx.Response, into: Path | None) -> None:
+    """Read a response to its end; a good one into a file, if one is named."""
+    try:
+        if into is None or response.status_code >= 400:
+            response.read()
+            return
+        part = into.with_name(f".{into.name}.part")
+        try:
+            with part.open("wb") as file:
+                for piece in response.iter_bytes():
+                    file.write(piece)
+            part.replace(into)
+        except OSError as error:
+            raise OutputError(f"cannot write {into}: {error.strerror}") from error
+        finally:
+            part.unlink(missing_ok=True)
+    finally:
+        response.close()
+
+
 def _raise(response: httpx.Response) -> None:
     """Turn a refusal back into the error that the library would raise."""
     if response.status_code < 400:
@@ -115,3 +138,21 @@ def _raise(response: httpx.Response) -> None:
         kind, message = "ServiceError", f"the service answered {response.status_code}"
     cls = getattr(errors, kind, None)
     raise cls(message) if isinstance(cls, type) and issubclass(cls, EquipoiseError) else ServiceError(message)
+
+
+class Calls:
+    """What the client's calls are made with."""
+
+    _connection: Connection
+
+    def me(self) -> dict[str, Any]:
+        """Who you are: name, role, until when the token is good; an analyst's table."""
+        return self._object("GET", "session")
+
+    def _object(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        found: dict[str, Any] = self._connection.call(method, path, body=body)
+        return found
+
+    def _list(self, path: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._connection.call("GET", path)
+        return found

@@ -103,7 +103,9 @@ jobs = sa.Table(
     metadata,
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("table", sa.ForeignKey("service_tables.name"), nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),  # release or collection
+    sa.Column(
+        "kind", sa.Text, nullable=False
+    ),  # release, collection, or questions: what is kept of a session that ended
     sa.Column("key", sa.Text, nullable=False, unique=True),  # idempotency key
     sa.Column("request", sa.Text, nullable=False),  # JSON
     sa.Column("state", sa.Text, nullable=False),  # waiting, working, cancelling, done, failed, cancelled

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-from equipoise.analysts import Answer, Session, Status
+from equipoise.analysts import Answer, Session
 from equipoise.data.table import Table
 from equipoise.errors import CapacityError, QueryError
 from equipoise.service import database as db
@@ -129,8 +129,8 @@ class Desks:
         if cells > self._max_queries:
             raise CapacityError(f"a marginal has at most {self._max_queries:,} cells here; name fewer columns")
 
-    def close(self, registered: Registered) -> None:
-        """End a table's session.
+    def close(self, registered: Registered) -> dict[str, Any]:
+        """End a table's session; returns its statement, of all that was paid for in it.
 
         Raises:
             Conflict: the table is not open for questions.
@@ -138,7 +138,4 @@ class Desks:
         session = self.session(registered)
         session.close()
         self._sessions.pop(session.run, None)
-
-    def status(self, registered: Registered) -> Status | None:
-        """How far a table's session has come, for the steward; None when it is not open for questions."""
-        return self.session(registered).status() if registered.answers else None
+        return session.statement()

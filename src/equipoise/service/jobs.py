@@ -19,6 +19,8 @@ from typing import Any, Literal, get_args
 import sqlalchemy as sa
 
 from equipoise import folder
+from equipoise.data.manifest import STATEMENT
+from equipoise.data.write import write_bytes
 from equipoise.errors import EquipoiseError
 from equipoise.releases import is_complete
 from equipoise.service import database as db
@@ -116,6 +118,24 @@ class Jobs:
         connection.execute(sa.insert(db.jobs).values(**values, **rest))
         journal.note(connection, actor, f"start {kind}", table=table, detail=job)
         return job
+
+    def keep(
+        self, actor: str, *, table: str, run: str, request: Mapping[str, Any], statement: Mapping[str, Any]
+    ) -> None:
+        """Keep the statement of a session that has ended, to be downloaded like a release's. Once more changes nothing.
+
+        The job's id is the beginning of the session's, so that a repeated request finds it.
+        """
+        job, now = run[:16], db.clock()
+        target = self._settings.releases / job
+        target.mkdir(exist_ok=True)
+        write_bytes((json.dumps(statement, indent=2) + "\n").encode(), target / STATEMENT)
+        values = {"id": job, "table": table, "kind": "questions", "key": f"{actor} {run}", "state": "done"}
+        rest = {"step": "Done", "done": 1.0, "message": "", "starts": 0, "shared": False, "created": now, "ended": now}
+        with db.write(self._engine) as connection:
+            if connection.execute(sa.select(db.jobs.c.id).where(db.jobs.c.id == job)).one_or_none() is None:
+                body = json.dumps(request, sort_keys=True)
+                connection.execute(sa.insert(db.jobs).values(**values, **rest, request=body))
 
     def has(self, actor: str, key: str | None) -> bool:
         """Whether somebody has used a key already."""

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from equipoise.errors import SettingError
 from equipoise.service import database as db
 from equipoise.service import tokens
+from equipoise.service.problems import Absent
 
 __all__ = ["People", "Person", "SignedIn"]
 
@@ -101,12 +101,12 @@ class People:
         """An analyst of a table.
 
         Raises:
-            SettingError: there is none of that id.
+            Absent: there is none of that id.
         """
         for found in self.of_table(table):
             if found.id == person:
                 return found
-        raise SettingError("there is no such analyst of this table")
+        raise Absent("there is no such analyst of this table")
 
     def of_table(self, table: str) -> list[Person]:
         """The analysts of a table, first invited first."""
@@ -116,10 +116,16 @@ class People:
             )
             return [_person(row) for row in connection.execute(chosen)]
 
+    def names(self) -> dict[str, str]:
+        """The name of everybody, by id."""
+        with db.read(self._engine) as connection:
+            return {row.id: row.name for row in connection.execute(sa.select(db.people.c.id, db.people.c.name))}
+
     def has_steward(self) -> bool:
         """Whether anybody could sign in as a steward."""
         with db.read(self._engine) as connection:
-            chosen = sa.select(sa.func.count()).where(db.people.c.role == "steward")
+            good = sa.and_(db.people.c.role == "steward", ~db.people.c.revoked, db.people.c.expires > db.clock())
+            chosen = sa.select(sa.func.count()).where(good)
             return bool(connection.execute(chosen).scalar_one())
 
     def known(self, text: str) -> Person | None:

@@ -78,7 +78,7 @@ class Detail(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    kind: str = Field(examples=["QueryError"])
+    kind: str = Field(examples=["QueryError"], description="The class of the library's error, where it is one.")
     message: str = Field(examples=["at character 1: there is no column 'sx'; the columns are sex, age"])
 
 

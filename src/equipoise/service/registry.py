@@ -229,6 +229,11 @@ class Registry:
         account = find_account(registered.ledger, analysts_name(registered.name))
         return None if account is None else Budget("", True, epsilon, delta, account.held())
 
+    def used(self, registered: Registered) -> dict[str, tuple[int, int]]:
+        """For each analyst of a table the questions counted and the answers paid for, ever."""
+        account = Ledger(registered.ledger).existing(registered.name)
+        return {} if account is None else account.analysts()
+
     def _registered(self, row: Any) -> Registered:
         return Registered(
             row.name,

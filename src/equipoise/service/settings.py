@@ -20,7 +20,7 @@ class Settings:
         sources: The file that lists tables elsewhere which it may read; None: it reads `root` alone.
         rate: Requests a second that one person may make for long.
         burst: Requests that one person may make at once.
-        sign_ins: Failed attempts a minute from one address before it must wait.
+        sign_ins: Wrong tokens a minute from one address before it must wait.
         max_body: Bytes of a request's body.
         max_queries: Queries of one batch, or cells of one marginal.
         seconds: How long a request may take; the work it began is finished and kept for a retry.

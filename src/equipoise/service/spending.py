@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from equipoise.analysts import Status
 from equipoise.budget import Budget
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.ledger import Account
@@ -75,16 +75,16 @@ def history(account: Account, budget: Budget) -> list[Point]:
     return points
 
 
-def analyst(person: Person, status: Status | None) -> Analyst:
+def analyst(person: Person, used: Mapping[str, tuple[int, int]]) -> Analyst:
     """An analyst and what they have used."""
-    use = None if status is None else status.analysts.get(person.id)
+    asked, paid = used.get(person.id, (0, 0))
     return Analyst(
         id=person.id,
         name=person.name,
         state="revoked" if person.revoked else "active" if person.active else "expired",
         expires=when(person.expires),
-        asked=0 if use is None else use.asked,
-        paid=0 if use is None else use.paid,
+        asked=asked,
+        paid=paid,
     )
 
 

@@ -21,6 +21,8 @@ from equipoise.core import Progress
 from equipoise.data.manifest import STATEMENT
 from equipoise.data.write import write_bytes
 from equipoise.errors import EquipoiseError, LedgerError
+from equipoise.pipeline import Steps, no_progress
+from equipoise.privacy.analyst_opening import analysts_name, give_up
 from equipoise.privacy.ledger import Ledger
 from equipoise.releases import is_complete
 from equipoise.service import database as db
@@ -92,10 +94,11 @@ class Worker:
             return
         reporter = Reporter(self._engine, self._row.id)
         try:
+            registered.require_open()
             if self._row.kind == "release":
                 self._release(registered, reporter)
             else:
-                self._answer(registered, reporter)
+                self._answer(registered, reporter.steps)
             reporter.close()
         except KeyboardInterrupt:
             reporter.close()
@@ -136,7 +139,7 @@ class Worker:
                 pipeline.run(request, self._folder, steps=reporter.steps)
         self._end("done")
 
-    def _answer(self, registered: Registered, reporter: Reporter) -> None:
+    def _answer(self, registered: Registered, steps: Steps = no_progress) -> None:
         asked = json.loads(self._row.request)
         chosen = (
             sa.select(db.batches).where(db.batches.c.collection == asked["collection"]).order_by(db.batches.c.person)
@@ -148,7 +151,7 @@ class Worker:
                 narrowed(table, asked),
                 batches,
                 run=asked["collection"],
-                steps=reporter.steps,
+                steps=steps,
                 **terms_of(asked, registered),
             )
         self._folder.mkdir(exist_ok=True)
@@ -161,19 +164,21 @@ class Worker:
             self._mark(connection, "done", made.reason)
 
     def _give_up(self, registered: Registered) -> None:
-        """Free what the job reserved and did not spend."""
+        """Free what the job reserved and did not spend; what is paid for and finished is handed over all the same."""
+        account = Ledger(registered.ledger).existing(registered.name)
         if self._row.kind == "collection":
             run: str | None = json.loads(self._row.request)["collection"]
+            found = None if account is None or run is None else account.run(run)
+            if found is not None and found.status == "done":
+                self._answer(registered)
+                return
         else:
             if is_complete(self._folder):
                 self._end("done")
                 return
             run = folder.run_of(self._folder) if folder.is_unfinished(self._folder) else None
-        if run is not None:
-            account = Ledger(registered.ledger).existing(registered.name)
-            found = None if account is None else account.run(run)
-            if found is not None and found.status == "open":
-                found.close()
+        if run is not None and account is not None:
+            give_up(account, Ledger.sharing(account).existing(analysts_name(registered.name)), run)
         self._end("cancelled")
 
 

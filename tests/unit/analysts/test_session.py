@@ -13,7 +13,7 @@ from tests.analysts import MANY, QUERIES, table, true_share
 from equipoise.analysts import Answer, Session
 from equipoise.errors import BudgetError, CapacityError, LedgerError, QueryError, SettingError
 from equipoise.privacy.analyst_book import SessionBook, State, Update
-from equipoise.privacy.analyst_opening import open_book
+from equipoise.privacy.analyst_opening import give_up, open_book
 from equipoise.privacy.cost import Cost
 from equipoise.privacy.ledger import Ledger
 
@@ -284,3 +284,22 @@ def test_a_refused_table_leaves_nothing_reserved_of_the_analysts_account(tmp_pat
         )
     assert analysts.held() == account.held() == Cost()
     assert [run["status"] for run in analysts.runs()] == ["closed"]
+
+
+def test_giving_up_frees_both_accounts_and_counts_stay(tmp_path: Path) -> None:
+    session = opened("noise", tmp_path / "ledger.sqlite", "r", queries_each=10)
+    session.ask_many("ada", ["a = true", "b = true"])
+    other = opened("noise", tmp_path / "ledger.sqlite", "s", queries_each=10)
+    other.ask("ada", "a = true")
+    other.ask("bob", "a = true")
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    account, analysts = ledger.existing("people"), ledger.existing("people (analysts)")
+    assert account is not None
+    assert analysts is not None
+    for _ in range(2):
+        give_up(account, analysts, "r")
+        give_up(account, analysts, "there is none of this")
+    assert {row["run"]: row["status"] for row in account.runs()} == {"r": "closed", "s": "open"}
+    assert {row["run"]: row["status"] for row in analysts.runs()} == {"r.analysts": "closed", "s.analysts": "open"}
+    assert account.analysts() == {"ada": (3, 3), "bob": (1, 1)}
+    assert analysts.analysts() == {}

@@ -143,7 +143,7 @@ async function analysts(found) {
     made.scrollIntoView({ block: 'nearest' });
   };
   const buttons = (one) => [
-    act('Renew', async () => { reveal(one.name, await post(`${path}/${one.id}/renew`, { name: one.name })); await draw(); }, { confirm: `Make a new token for ${one.name}? The old one stops at once.` }), ' ',
+    act('Renew', async () => { reveal(one.name, await post(`${path}/${one.id}/renew`, {})); await draw(); }, { confirm: `Make a new token for ${one.name}? The old one stops at once.` }), ' ',
     one.state === 'active' && act('Revoke', async () => { await post(`${path}/${one.id}/revoke`); await draw(); }, { class: 'danger tiny', confirm: `Revoke the token of ${one.name}?` }),
   ];
   async function draw() {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-__all__ = ["Days", "Delta", "Epsilon", "Line", "Model", "Text"]
+__all__ = ["Days", "Delta", "Epsilon", "Id", "Line", "Model", "Text", "Time"]
 
 # No NUL anywhere: PostgreSQL cannot store it, and no name or query has a use for it.
 Line = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -14,6 +15,8 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=2_000, pattern=
 Epsilon = Annotated[float, Field(gt=0, le=100)]
 Delta = Annotated[float, Field(gt=0, lt=1)]
 Days = Annotated[float, Field(gt=0, le=3650)]
+Id = Annotated[str, Field(examples=["0123456789abcdef"])]
+Time = Annotated[datetime, Field(examples=["2026-11-16T03:31:05Z"])]
 
 
 class Model(BaseModel):

@@ -9,25 +9,26 @@ from fastapi import APIRouter, Path, Request
 from equipoise.service import database as db
 from equipoise.service import journal, spending
 from equipoise.service.access import Steward
-from equipoise.service.models.analysts import Analyst, Invitation, Invited
-from equipoise.service.problems import Absent, Conflict, refusals
+from equipoise.service.models.analysts import Analyst, Invitation, Invited, Renewal
+from equipoise.service.problems import Conflict, refusals
 from equipoise.service.routes.tables import TableName
-from equipoise.service.server import Server, server_of
+from equipoise.service.server import server_of
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/v1/tables/{table}/analysts", tags=["Steward: analysts"])
 
-AnalystId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", examples=["0123456789abcdef"])]
+AnalystId = Annotated[
+    str, Path(pattern=r"^[0-9a-f]{16}$", examples=["0123456789abcdef"], description="Id of an analyst of the table.")
+]
 
 
 @router.get("", operation_id="list_analysts", responses=refusals(404, 422))
 def list_analysts(request: Request, person: Steward, table: TableName) -> list[Analyst]:
     """The analysts of a table and what they have used; never what they asked."""
     server = server_of(request)
-    registered = server.registry.get(table)
-    status = server.desks.status(registered)
-    return [spending.analyst(found, status) for found in server.people.of_table(table)]
+    used = server.registry.used(server.registry.get(table))
+    return [spending.analyst(found, used) for found in server.people.of_table(table)]
 
 
 @router.post("", operation_id="invite_analyst", status_code=201, responses=refusals(400, 404, 409, 413, 422))
@@ -44,10 +45,10 @@ def invite_analyst(request: Request, person: Steward, table: TableName, body: In
 
 
 @router.post("/{analyst}/renew", operation_id="renew_analyst", responses=refusals(400, 404, 413, 422))
-def renew_analyst(request: Request, person: Steward, table: TableName, analyst: AnalystId, body: Invitation) -> Invited:
+def renew_analyst(request: Request, person: Steward, table: TableName, analyst: AnalystId, body: Renewal) -> Invited:
     """A new token for an analyst; the old one stops at once. Their allowance stays what is left of it."""
     server = server_of(request)
-    _require(server, table, analyst)
+    server.people.get(analyst, table=table)
     with db.write(server.engine) as connection:
         token = server.people.renew(connection, analyst, days=body.days)
         journal.note(connection, person.id, "renew", table=table, detail=analyst)
@@ -59,13 +60,8 @@ def renew_analyst(request: Request, person: Steward, table: TableName, analyst: 
 def revoke_analyst(request: Request, person: Steward, table: TableName, analyst: AnalystId) -> None:
     """Make an analyst's token useless, at once."""
     server = server_of(request)
-    _require(server, table, analyst)
+    server.people.get(analyst, table=table)
     with db.write(server.engine) as connection:
         server.people.revoke(connection, analyst)
         journal.note(connection, person.id, "revoke", table=table, detail=analyst)
     server.people.forget(analyst)
-
-
-def _require(server: Server, table: str, analyst: str) -> None:
-    if all(found.id != analyst for found in server.people.of_table(table)):
-        raise Absent("there is no such analyst of this table")

@@ -25,7 +25,9 @@ __all__ = ["router"]
 
 router = APIRouter(prefix="/v1", tags=["Collections of batches"])
 
-CollectionId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", examples=["0123456789abcdef"])]
+CollectionId = Annotated[
+    str, Path(pattern=r"^[0-9a-f]{16}$", examples=["0123456789abcdef"], description="Id of a collection.")
+]
 
 
 @router.post(
@@ -76,12 +78,29 @@ def close_collection(request: Request, person: Steward, collection: CollectionId
             raise Conflict("nobody has handed in a batch yet")
         is_open = (db.collections.c.id == collection) & (db.collections.c.state == "open")
         if not connection.execute(sa.update(db.collections).where(is_open).values(state="answering")).rowcount:
-            raise Conflict("this collection is being closed already")
+            return _reply(_row(server, collection), person)  # another copy of this request was faster
         job = server.jobs.add(
             connection, actor=person.id, table=row.table, kind="collection", key=collection, request=asked
         )
         kept = json.dumps({**json.loads(row.request), "job": job})
         connection.execute(sa.update(db.collections).where(db.collections.c.id == collection).values(request=kept))
+    return _reply(_row(server, collection), person)
+
+
+@router.post(
+    "/collections/{collection}/withdraw", operation_id="withdraw_collection", responses=refusals(404, 409, 422)
+)
+def withdraw_collection(request: Request, person: Steward, collection: CollectionId) -> CollectionReply:
+    """Take back a call for batches that is still open. Nothing was spent; nothing is answered."""
+    server = server_of(request)
+    row = _row(server, collection)
+    if row.state == "given up":
+        return _reply(row, person)
+    is_open = (db.collections.c.id == collection) & (db.collections.c.state == "open")
+    with db.write(server.engine) as connection:
+        if not connection.execute(sa.update(db.collections).where(is_open).values(state="given up")).rowcount:
+            raise Conflict(f"this collection is {_row(server, collection).state}: it is too late to withdraw it")
+        journal.note(connection, person.id, "withdraw collection", table=row.table, detail=collection)
     return _reply(_row(server, collection), person)
 
 

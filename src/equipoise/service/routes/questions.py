@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import numpy as np
 import pyarrow.csv as pa_csv
 import sqlalchemy as sa
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from equipoise.data.encoding import decode
@@ -21,6 +23,7 @@ from equipoise.service.access import Analyst
 from equipoise.service.journal import when
 from equipoise.service.models.questions import (
     AnalystTable,
+    AnswerReply,
     Answers,
     ColumnReply,
     QuestionReply,
@@ -78,7 +81,9 @@ def _ask(request: Request, person: Analyst, body: QuestionRequest, key: str | No
 
 @router.get("/questions", operation_id="my_questions", responses=refusals(422))
 def my_questions(
-    request: Request, person: Analyst, most: Annotated[int, Query(ge=1, le=1000)] = 50
+    request: Request,
+    person: Analyst,
+    most: Annotated[int, Query(ge=1, le=1000, examples=[50], description="How many questions.")] = 50,
 ) -> list[QuestionReply]:
     """Your own questions and answers, newest first."""
     server = server_of(request)
@@ -98,13 +103,43 @@ def my_questions(
 
 
 @router.get(
+    "/questions.csv",
+    operation_id="download_questions",
+    response_class=Response,
+    responses={**refusals(), 200: {"description": "A line for each answer.", "content": {"text/csv": {}}}},
+)
+def download_questions(request: Request, person: Analyst) -> Response:
+    """All your answers as a table, oldest first; every cell of a marginal is a line."""
+    server = server_of(request)
+    server.history.flush()
+    chosen = sa.select(db.questions).where(db.questions.c.person == person.id)
+
+    def lines() -> Iterator[str]:
+        yield ",".join(("asked", *AnswerReply.model_fields)) + "\n"
+        with db.read(server.engine) as connection:
+            ordered = chosen.order_by(db.questions.c.asked, db.questions.c.id)
+            for row in connection.execution_options(yield_per=1_000).execute(ordered):
+                text = io.StringIO()
+                writer = csv.writer(text, lineterminator="\n")
+                for answer in json.loads(row.answers):
+                    told = (answer[name] for name in AnswerReply.model_fields)
+                    writer.writerow((when(row.asked).isoformat(), *told))
+                yield text.getvalue()
+
+    headers = {"Content-Disposition": f'attachment; filename="{person.table}-answers.csv"'}
+    return StreamingResponse(lines(), media_type="text/csv", headers=headers)
+
+
+@router.get(
     "/synthetic.csv",
     operation_id="download_synthetic",
     response_class=Response,
     responses={**refusals(409, 422), 200: {"description": "Synthetic rows.", "content": {"text/csv": {}}}},
 )
 def download_synthetic(
-    request: Request, person: Analyst, rows: Annotated[int, Query(ge=1, le=100_000)] = 1_000
+    request: Request,
+    person: Analyst,
+    rows: Annotated[int, Query(ge=1, le=100_000, examples=[1_000], description="How many rows.")] = 1_000,
 ) -> Response:
     """Rows drawn from the shared synthetic data that free answers come from. Costs nothing."""
     server = server_of(request)

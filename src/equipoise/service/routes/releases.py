@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Request
 from fastapi.responses import FileResponse
+from sqlalchemy.exc import IntegrityError
 
 from equipoise import pipeline
 from equipoise.privacy.ledger import Ledger
@@ -24,7 +25,8 @@ __all__ = ["Key", "job_reply", "router"]
 
 router = APIRouter(prefix="/v1", tags=["Releases"])
 
-JobId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", examples=["0123456789abcdef"])]
+JobId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", examples=["0123456789abcdef"], description="Id of a job.")]
+Name = Annotated[FileName, Path(examples=["statement.json"], description="A file, as `files` of the job lists it.")]
 Key = Annotated[
     str | None,
     Header(
@@ -61,10 +63,16 @@ def start_release(request: Request, person: Steward, table: TableName, body: Rel
         account = Ledger(registered.ledger).existing(table)
         if account is not None:
             account.check(prepared.plan.reserve)
-    with db.write(server.engine) as connection:
-        job = server.jobs.add(
-            connection, actor=person.id, table=table, kind="release", key=key, request=asked, shared=body.shared
-        )
+    for last in (False, True):
+        try:
+            with db.write(server.engine) as connection:
+                job = server.jobs.add(
+                    connection, actor=person.id, table=table, kind="release", key=key, request=asked, shared=body.shared
+                )
+            break
+        except IntegrityError:  # another copy of this request was faster: its job is there now
+            if last:
+                raise
     return job_reply(server, server.jobs.get(job))
 
 
@@ -95,6 +103,7 @@ def cancel_release(request: Request, person: Steward, job: JobId) -> Job:
 def resume_release(request: Request, person: Steward, job: JobId) -> Job:
     """Try a failed job again; what it paid for is not paid for again."""
     server = server_of(request)
+    server.registry.get(server.jobs.get(job).table).require_open()
     server.jobs.resume(person.id, job)
     return job_reply(server, server.jobs.get(job))
 
@@ -105,7 +114,7 @@ def resume_release(request: Request, person: Steward, job: JobId) -> Job:
     response_class=FileResponse,
     responses={**refusals(404, 422), **DOWNLOAD},
 )
-def download_release(request: Request, person: Steward, job: JobId, name: FileName) -> FileResponse:
+def download_release(request: Request, person: Steward, job: JobId, name: Name) -> FileResponse:
     """A file of a finished release."""
     return _file(server_of(request).jobs.file(job, name))
 
@@ -123,7 +132,7 @@ def list_shared(request: Request, person: Analyst) -> list[Job]:
     response_class=FileResponse,
     responses={**refusals(404, 422), **DOWNLOAD},
 )
-def download_shared(request: Request, person: Analyst, job: JobId, name: FileName) -> FileResponse:
+def download_shared(request: Request, person: Analyst, job: JobId, name: Name) -> FileResponse:
     """A file of a release that is shared with you."""
     server = server_of(request)
     row = server.jobs.get(job, table=person.table)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from equipoise.service.access import Anyone, cookie_name, signed_in
+from equipoise.service.access import TOO_MANY, Anyone, address_of, cookie_name, signed_in
 from equipoise.service.journal import when
 from equipoise.service.models.sign_in import Health, Me, SignIn
 from equipoise.service.people import Person, SignedIn
@@ -27,13 +27,14 @@ def health() -> Health:
 
 @router.post("/session", operation_id="sign_in", responses=refusals(400, 413, 422), openapi_extra={"security": []})
 def sign_in(request: Request, response: Response, body: SignIn) -> Me:
-    """Open a browser's session with a token. For everybody; a few attempts a minute."""
+    """Open a browser's session with a token. For everybody; a few wrong tokens a minute."""
     server = server_of(request)
-    address = request.client.host if request.client else "?"
-    if wait := server.failures.wait(address):
-        raise Busy("too many attempts to sign in; wait a minute", wait=wait)
+    address = address_of(request)
+    if wait := server.failures.wait(address, take=False):
+        raise Busy(TOO_MANY, wait=wait)
     person = server.people.of_token(body.token.strip())
     if person is None:
+        server.failures.wait(address)
         raise Unknown("the token is unknown, expired or revoked; ask the steward for another")
     cookie, session = server.people.sign_in(person, hours=server.settings.session_hours)
     response.set_cookie(

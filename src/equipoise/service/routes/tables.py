@@ -23,8 +23,19 @@ __all__ = ["TableName", "router"]
 
 router = APIRouter(prefix="/v1", tags=["Steward: tables"])
 
-RunId = Annotated[str, Path(pattern=r"^[0-9a-f]{1,64}$", examples=["0123456789abcdef"])]
-TableName = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._-]+$", examples=["people"])]
+RunId = Annotated[
+    str, Path(pattern=r"^[0-9a-f]{1,64}$", examples=["0123456789abcdef"], description="Id of an entry of the ledger.")
+]
+TableName = Annotated[
+    str,
+    Path(
+        min_length=1,
+        max_length=64,
+        pattern=r"^[A-Za-z0-9._-]+$",
+        examples=["people"],
+        description="The table's name, as its schema has it.",
+    ),
+]
 
 
 @router.get("/files", operation_id="list_files", responses=refusals())
@@ -85,9 +96,16 @@ def open_for_questions(request: Request, person: Steward, table: TableName, body
 
 @router.post("/tables/{table}/online/close", operation_id="close_for_questions", responses=refusals(404, 409, 422))
 def close_for_questions(request: Request, person: Steward, table: TableName) -> TableReply:
-    """End a table's questions for everybody; what was not spent is free again, and it may be opened anew."""
+    """End a table's questions for everybody; what was not spent is free again, and it may be opened anew.
+
+    The statement of what was answered is kept beside the table's releases.
+    """
     server = server_of(request)
-    server.desks.close(server.registry.get(table))
+    registered = server.registry.get(table)
+    statement = server.desks.close(registered)
+    assert registered.online is not None
+    asked = {name: registered.online[name] for name in OnlineRequest.model_fields}
+    server.jobs.keep(person.id, table=table, run=registered.online["run"], request=asked, statement=statement)
     return _reply(server, server.registry.change(person, table, "close for questions", online=None))
 
 
@@ -114,12 +132,12 @@ def show_spending(request: Request, person: Steward, table: TableName) -> Spendi
     registered = server.registry.get(table)
     budget, account = server.registry.budget(registered), Ledger(registered.ledger).existing(table)
     second = server.registry.analyst_budget(registered)
-    status = server.desks.status(registered)
+    used = {} if account is None else account.analysts()
     return Spending(
         budget=spending.budget_reply(budget),
         analyst_budget=None if second is None else spending.budget_reply(second),
         runs=[] if account is None else spending.runs(account),
-        analysts=[spending.analyst(found, status) for found in server.people.of_table(table)],
+        analysts=[spending.analyst(found, used) for found in server.people.of_table(table)],
         history=[] if account is None else spending.history(account, budget),
     )
 
@@ -148,15 +166,29 @@ def download_statement(request: Request, person: Steward, table: TableName) -> d
 def read_log(
     request: Request,
     person: Steward,
-    table: Annotated[str | None, Query(max_length=64, pattern=r"^[A-Za-z0-9._-]*$")] = None,
-    before: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,
+    table: Annotated[
+        str | None,
+        Query(max_length=64, pattern=r"^[A-Za-z0-9._-]*$", examples=["people"], description="Of this table only."),
+    ] = None,
+    before: Annotated[
+        int | None, Query(ge=0, le=2**31 - 1, examples=[201], description="Lines before the one with this id.")
+    ] = None,
 ) -> list[LogEntry]:
     """The audit log, newest first, two hundred lines at a time."""
+    server = server_of(request)
+    names = server.people.names()
     return [
         LogEntry(
-            id=row.id, at=journal.when(row.at), actor=row.actor, action=row.action, table=row.table, detail=row.detail
+            id=row.id,
+            at=journal.when(row.at),
+            actor=row.actor,
+            name=names.get(row.actor),
+            action=row.action,
+            table=row.table,
+            detail=row.detail,
+            about=names.get(row.detail),
         )
-        for row in journal.entries(server_of(request).engine, table=table or None, before=before)
+        for row in journal.entries(server.engine, table=table or None, before=before)
     ]
 
 
