@@ -1,6 +1,6 @@
 // The analyst's pages: asking, the schema, batches, downloads.
 import { get, key, post, put } from './api.js';
-import { bars, facts, field, form, h, number, percent, table, when } from './dom.js';
+import { act, bars, facts, field, form, h, number, percent, table, when } from './dom.js';
 import { builder } from './builder.js';
 import * as charts from './charts.js';
 
@@ -8,15 +8,22 @@ const WORDS = { hypothesis: ['free', 'free: from the shared synthetic data'], pa
 const badge = (source) => h('span', { class: `badge ${WORDS[source][0]}`, title: WORDS[source][1] }, WORDS[source][0]);
 const bar = (answer) => (answer.half_width === null ? 'not promised' : `± ${percent(answer.half_width)}`);
 
-const answerTable = (list) => table('The truth is within all error bars at once with probability 0.95', ['query', 'share', 'error bar', 'count', 'source'],
+// What the words on the badges mean, for those that occur: a tip on a badge is out of reach of a finger or the keyboard.
+const legend = (list) => h('p', { class: 'quiet small' },
+  [...new Set(list.map((answer) => answer.source))].map((source) => `${WORDS[source][0]}: ${WORDS[source][1].replace(/^free: /, '').replace(/^free, and /, '')}. `));
+
+const answerTable = (list) => [answerRows(list), legend(list)];
+const answerRows = (list) => table('The truth is within all error bars at once with probability 0.95', ['query', 'share', 'error bar', 'count', 'source'],
   list.map((answer) => [h('code', {}, answer.text), percent(answer.share), bar(answer), number(Math.round(answer.count), 9), badge(answer.source)]), [1, 2, 3]);
+
+const SHOWN = 50;
 
 async function ask() {
   const mine = await get('table');
   const result = h('div', { 'aria-live': 'polite', id: 'result' });
   const left = h('span', {}, mine.left === null ? '' : number(mine.left, 9));
   const past = h('div', { class: 'panel' });
-  const drawPast = async () => past.replaceChildren(h('h2', {}, 'Your questions'), ...earlier(await get('questions')));
+  const drawPast = async () => past.replaceChildren(h('h2', {}, 'Your questions'), ...earlier(await get(`questions?most=${SHOWN}`), mine.name));
   await drawPast();
   const closed = mine.frozen ? 'The steward has frozen this table: nothing can be asked now.'
     : !mine.online ? 'The steward has not opened this table for questions yet.' : null;
@@ -89,19 +96,32 @@ function asking(mine, send) {
   return h('div', { class: 'grid' }, h('div', { class: 'panel' }, one), h('div', { class: 'panel' }, all));
 }
 
-function earlier(list) {
+function earlier(list, name) {
   if (!list.length) return [h('p', { class: 'empty' }, 'You have asked nothing yet.')];
   const single = list.flatMap((question) => (question.answers.length === 1 ? question.answers : [])).slice(0, 20);
   return [
     single.length > 1 && charts.answers(single),
-    table('Newest first; only you see them', ['when', 'asked', 'share', 'error bar', 'source'], list.map((question) => [
+    table(list.length < SHOWN ? 'Newest first; only you see them' : `The last ${SHOWN}, newest first; only you see them`, ['when', 'asked', 'share', 'error bar', 'source'], list.map((question) => [
       when(question.asked),
-      h('code', {}, question.query ?? `marginal of ${question.marginal.join(', ')}`),
+      question.query ? h('code', {}, question.query) : [h('code', {}, `marginal of ${question.marginal.join(', ')}`), ' ', cells(question)],
       question.answers.length === 1 ? percent(question.answers[0].share) : `${question.answers.length} cells`,
       question.answers.length === 1 ? bar(question.answers[0]) : '',
       question.answers.length === 1 ? badge(question.answers[0].source) : '',
     ]), [2, 3]),
+    h('p', {}, h('a', { href: '/v1/questions.csv', download: `${name}-answers.csv` }, 'Download all your answers (CSV)')),
   ].filter(Boolean);
+}
+
+// The answers to a marginal that was asked before, shown on demand.
+function cells(question) {
+  const box = h('div', { 'aria-live': 'polite' });
+  const button = act('Show', async () => {
+    const open = box.childElementCount === 0;
+    box.replaceChildren(...(open ? [charts.answers(question.answers), answerTable(question.answers)].flat() : []));
+    button.textContent = open ? 'Hide' : 'Show';
+    button.setAttribute('aria-expanded', String(open));
+  }, { 'aria-expanded': 'false' });
+  return [button, box];
 }
 
 async function schema() {
@@ -119,7 +139,7 @@ async function schema() {
   draw();
   return h('section', {}, h('h1', {}, `Schema of ${mine.name}`),
     h('p', { class: 'quiet' }, `${mine.columns.length} columns, ${number(mine.num_rows, 9)} records. This is public: it was declared, not read from the records.`),
-    field('Find a column or a value', filter), list);
+    h('div', { class: 'panel' }, field('Find a column or a value', filter)), list);
 }
 
 async function batches(parts, person) {
@@ -131,7 +151,8 @@ async function batches(parts, person) {
       h('h2', {}, 'Collection ', h('code', {}, one.id), ' ', h('span', { class: 'badge' }, one.state)),
       mine && mine.answers ? [charts.answers(mine.answers), answerTable(mine.answers)]
         : one.state === 'open' ? handIn(one, mine)
-          : h('p', { class: 'quiet' }, mine ? 'Your batch is being answered.' : 'You handed in no batch.'));
+          : h('p', { class: 'quiet' }, one.state === 'given up' ? 'The steward has withdrawn this call: nothing is answered.'
+            : mine ? 'Your batch is being answered. Come back to this page in a while.' : 'You handed in no batch.'));
   }));
   return h('section', {}, h('h1', {}, 'Batches'),
     h('p', { class: 'quiet' }, 'Everybody’s batches are answered at once when the steward closes a collection.'),

@@ -34,7 +34,9 @@ async function once(method, path, body, headers) {
   if (response.ok) return text ? JSON.parse(text) : null;
   let told = {};
   try { told = JSON.parse(text).error; } catch { /* not ours: a proxy's page */ }
-  throw new Refusal(response.status, told.kind || 'HTTP', told.message || `the server answered ${response.status}`);
+  const signedOut = response.status === 401 && path !== 'session';
+  const message = signedOut ? 'You are no longer signed in. Reload this page to sign in again.' : told.message;
+  throw new Refusal(response.status, told.kind || 'HTTP', message || `the server answered ${response.status}`);
 }
 
 async function call(method, path, body, { idempotency } = {}) {

@@ -1,20 +1,22 @@
 // Pictures as SVG. Every one has a text beside it or in it that says the same.
 import { h, number, percent, s } from './dom.js';
 
+const isNarrow = () => window.innerWidth < 640;
+
 export function gauge(budget) {
   const share = Math.min(1, budget.share_spent);
-  const words = `${percent(share, 1)} of the budget is spent: epsilon ${number(budget.spent_epsilon)} of ${number(budget.total_epsilon)} at delta ${number(budget.delta, 2)}.`;
+  const words = `${percent(share, 1)} of the budget is spent or reserved: epsilon ${number(budget.spent_epsilon)} of ${number(budget.total_epsilon)} at delta ${number(budget.delta, 2)}.`;
   return h('div', { class: 'gauge' },
     s('svg', { viewBox: '0 0 320 16', width: '320', role: 'img', 'aria-label': words },
       s('rect', { class: 'track', width: 320, height: 16, rx: 8 }),
       s('rect', { class: 'fill', width: share ? Math.max(8, 320 * share) : 0, height: 16, rx: 8 })),
     h('p', { class: 'small' }, words),
-    h('p', { class: 'small quiet' }, `Left: one more release of at most epsilon ${number(budget.left_epsilon)}. (Epsilons do not add up; rho does.)`));
+    h('p', { class: 'small quiet' }, `Left: epsilon ${number(budget.left_epsilon)}, if it is spent at once. (Epsilons do not add up; rho does.)`));
 }
 
 export function history(points, total) {
   if (!points.length) return h('p', { class: 'empty' }, 'Nothing has been spent yet.');
-  const [width, height, left, bottom] = [560, 180, 56, 24];
+  const [width, height, left, bottom] = [isNarrow() ? 320 : 900, 180, 56, 24];
   const first = Date.parse(points[0].at);
   const last = Math.max(Date.now(), first + 1000);
   const x = (time) => left + ((width - left - 10) * (time - first)) / (last - first);
@@ -40,14 +42,14 @@ const short = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}â
 // query stands above its bar, so that it can still be read.
 export function answers(list) {
   const shown = list.slice(0, 60);
-  const narrow = window.innerWidth < 640;
-  const [width, left, right, step] = narrow ? [340, 4, 60, 42] : [700, 280, 70, 24];
+  const narrow = isNarrow();
+  const [width, left, right, step] = narrow ? [320, 4, 60, 42] : [900, 330, 80, 24];
   const most = Math.max(1e-9, ...shown.map((answer) => Math.min(1, answer.share + (answer.half_width ?? 0))));
   const x = (value) => left + ((width - left - right) * Math.max(0, Math.min(most, value))) / most;
   const words = `Shares with error bars of ${shown.length} ${shown.length === 1 ? 'answer' : 'answers'}; the table below has the same numbers.`;
   const label = (text, top) => (narrow
-    ? s('text', { x: left, y: top + 12 }, short(text, 48))
-    : s('text', { x: left - 8, y: top + step / 2 + 4, 'text-anchor': 'end' }, short(text, 42)));
+    ? s('text', { x: left, y: top + 12 }, short(text, 44))
+    : s('text', { x: left - 8, y: top + step / 2 + 4, 'text-anchor': 'end' }, short(text, 50)));
   return s('svg', { viewBox: `0 0 ${width} ${shown.length * step + 26}`, width, role: 'img', 'aria-label': words },
     s('line', { class: 'axis', x1: left, x2: left, y1: 0, y2: shown.length * step }),
     shown.map((answer, i) => {

@@ -30,12 +30,21 @@ export function field(text, input, hint) {
 export const select = (name, options, properties) =>
   h('select', { name, ...properties }, options.map(([value, text]) => h('option', { value }, text ?? value)));
 
+// On a phone a row becomes a card and every cell carries its title (style.css); the roles keep it a table for those who
+// hear it.
 export const table = (caption, titles, rows, numbers = []) =>
   h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption },
-    h('table', {},
+    h('table', { role: 'table' },
       h('caption', {}, caption),
-      h('thead', {}, h('tr', {}, titles.map((title, i) => h('th', { scope: 'col', class: numbers.includes(i) && 'number' }, title)))),
-      h('tbody', {}, rows.map((row) => h('tr', {}, row.map((cell, i) => h('td', { class: numbers.includes(i) && 'number' }, cell)))))));
+      h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, titles.map((title, i) => h('th', { scope: 'col', role: 'columnheader', class: numbers.includes(i) && 'number' }, title)))),
+      h('tbody', { role: 'rowgroup' }, rows.map((row) => h('tr', { role: 'row' }, row.map((cell, i) => h('td', { role: 'cell', 'data-title': titles[i], class: numbers.includes(i) && 'number' }, cell)))))));
+
+// Draw something anew without taking the focus from whoever is on one of its buttons.
+export function swap(box, ...nodes) {
+  const key = box.contains(document.activeElement) && document.activeElement.dataset.key;
+  box.replaceChildren(...nodes.filter(Boolean));
+  if (key) [...box.querySelectorAll('[data-key]')].find((node) => node.dataset.key === key)?.focus({ preventScroll: true });
+}
 
 export const facts = (pairs) =>
   h('dl', {}, pairs.filter(Boolean).map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]));
@@ -55,6 +64,10 @@ export const bars = (how) => (how.mode === 'noise'
   ? `± ${percent(how.paid_half_width)}; every answer has noise of its own, from the budget that is reserved`
   : `± ${percent(how.half_width)} for a free answer, ± ${percent(how.paid_half_width)} for a paid one`);
 
+// Said to be disabled, not made so: that would take the focus from it.
+const busy = (button, yes) => (yes ? button.setAttribute('aria-disabled', 'true') : button.removeAttribute('aria-disabled'));
+const isBusy = (button) => button.hasAttribute('aria-disabled');
+
 // A form whose button is off while its action runs, and which shows what went wrong beside it.
 export function form(fields, text, action, options = {}) {
   const problem = h('p', { class: 'error', role: 'alert' });
@@ -62,14 +75,15 @@ export function form(fields, text, action, options = {}) {
   const node = h('form', {}, fields, h('div', { class: 'row' }, button, options.more), problem);
   node.addEventListener('submit', async (event) => {
     event.preventDefault();
+    if (isBusy(button)) return;
     problem.textContent = '';
-    button.disabled = true;
+    busy(button, true);
     try {
       await action(Object.fromEntries(new FormData(node)), node);
     } catch (error) {
       problem.textContent = error.message;
     } finally {
-      button.disabled = false;
+      busy(button, false);
     }
   });
   return node;
@@ -78,15 +92,18 @@ export function form(fields, text, action, options = {}) {
 // A button that does one thing, after a question when it cannot be undone.
 export function act(text, action, { confirm: question, ...properties } = {}) {
   const button = h('button', { type: 'button', class: 'plain tiny', ...properties }, text);
+  const problem = h('p', { class: 'error small', role: 'alert' });
   button.addEventListener('click', async () => {
-    if (question && !window.confirm(question)) return;
-    button.disabled = true;
+    if (isBusy(button) || (question && !window.confirm(question))) return;
+    problem.remove();
+    busy(button, true);
     try {
       await action();
     } catch (error) {
-      button.after(h('p', { class: 'error small', role: 'alert' }, error.message));
+      problem.textContent = error.message;
+      button.after(problem);
     } finally {
-      button.disabled = false;
+      busy(button, false);
     }
   });
   return button;

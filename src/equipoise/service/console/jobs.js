@@ -1,6 +1,6 @@
 // The jobs of a table, kept up to date while one of them works.
 import { get, post } from './api.js';
-import { act, h, percent, table, when } from './dom.js';
+import { act, h, percent, swap, table, when } from './dom.js';
 
 const UNFINISHED = ['waiting', 'working', 'cancelling'];
 
@@ -11,7 +11,7 @@ export async function jobs(name) {
 
   async function draw() {
     const list = await get(`tables/${name}/releases`);
-    box.replaceChildren(list.length
+    swap(box, list.length
       ? table('Newest first', ['begun', 'what', 'state', 'files', ''], list.map((job) => row(job, draw)))
       : h('p', { class: 'empty' }, 'No release was made yet.'));
     if (list.some((job) => UNFINISHED.includes(job.state))) {
@@ -23,7 +23,8 @@ export async function jobs(name) {
 }
 
 function row(job, draw) {
-  const what = job.kind === 'collection' ? `batches, ${job.request.mode}` : `${job.request.method}, ${job.request.workload}`;
+  const what = job.kind === 'release' ? `${job.request.method}, ${job.request.workload}`
+    : `${job.kind === 'collection' ? 'batches' : 'questions one by one'}, ${job.request.mode}`;
   const working = job.state === 'working'
     ? [h('progress', { value: job.progress, max: 1, 'aria-label': `${job.step}: ${percent(job.progress, 0)}` }), h('span', { class: 'small quiet' }, job.step)]
     : null;
@@ -34,9 +35,9 @@ function row(job, draw) {
     [h('span', { class: `badge ${job.state === 'failed' ? 'bad' : job.state === 'done' ? 'free' : ''}` }, job.state), working, job.message && h('p', { class: 'error small' }, job.message)],
     job.files.map((file) => h('div', {}, h('a', { href: `/v1/releases/${job.id}/${file}`, download: file }, file))),
     [
-      ['waiting', 'working'].includes(job.state) && act('Cancel', stop, { class: 'danger tiny', confirm: 'Cancel this release? What it has spent stays spent.' }),
-      job.state === 'failed' && act('Try again', () => post(`releases/${job.id}/resume`).then(draw)),
-      job.state === 'failed' && act('Give up', stop, { class: 'danger tiny' }),
+      ['waiting', 'working'].includes(job.state) && act('Cancel', stop, { class: 'danger tiny', 'data-key': `stop ${job.id}`, confirm: 'Cancel this? What it has spent stays spent.' }),
+      job.state === 'failed' && act('Try again', () => post(`releases/${job.id}/resume`).then(draw), { 'data-key': `again ${job.id}` }), ' ',
+      job.state === 'failed' && act('Give up', stop, { class: 'danger tiny', 'data-key': `stop ${job.id}`, confirm: 'Give this up? What it has spent stays spent.' }),
     ],
   ];
 }

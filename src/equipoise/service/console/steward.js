@@ -1,6 +1,6 @@
 // The steward's pages: tables, one table, the audit log.
 import { get, key, post } from './api.js';
-import { act, bars, facts, field, form, h, number, percent, select, table, when } from './dom.js';
+import { act, bars, facts, field, form, h, number, percent, select, swap, table, when } from './dom.js';
 import * as charts from './charts.js';
 import { jobs } from './jobs.js';
 
@@ -67,7 +67,8 @@ async function budget(found) {
     h('div', { class: 'grid' },
       h('div', { class: 'panel' }, h('h2', {}, 'Data budget'), charts.gauge(spending.budget)),
       h('div', { class: 'panel' }, h('h2', {}, 'Analyst budget'),
-        spending.analyst_budget ? charts.gauge(spending.analyst_budget) : h('p', { class: 'empty' }, 'Nothing has been spent yet.')),
+        spending.analyst_budget ? charts.gauge(spending.analyst_budget)
+          : h('p', { class: 'empty' }, `Nothing has been spent yet of epsilon ${number(found.analyst_epsilon)} at delta ${number(found.analyst_delta, 2)}.`)),
       h('div', { class: 'panel' }, h('h2', {}, 'The table'),
         facts([['file', found.source], ['schema', found.schema_file], ['registered', when(found.created)]]),
         h('p', {}, found.frozen
@@ -143,13 +144,13 @@ async function analysts(found) {
     made.scrollIntoView({ block: 'nearest' });
   };
   const buttons = (one) => [
-    act('Renew', async () => { reveal(one.name, await post(`${path}/${one.id}/renew`, {})); await draw(); }, { confirm: `Make a new token for ${one.name}? The old one stops at once.` }), ' ',
-    one.state === 'active' && act('Revoke', async () => { await post(`${path}/${one.id}/revoke`); await draw(); }, { class: 'danger tiny', confirm: `Revoke the token of ${one.name}?` }),
+    act('Renew', async () => { reveal(one.name, await post(`${path}/${one.id}/renew`, {})); await draw(); }, { 'data-key': `renew ${one.id}`, confirm: `Make a new token for ${one.name}? The old one stops at once.` }), ' ',
+    one.state === 'active' && act('Revoke', async () => { await post(`${path}/${one.id}/revoke`); await draw(); }, { class: 'danger tiny', 'data-key': `revoke ${one.id}`, confirm: `Revoke the token of ${one.name}?` }),
   ];
   async function draw() {
     const list = await get(path);
-    box.replaceChildren(list.length
-      ? table('What each has used; never what they asked', ['name', 'token', 'until', 'asked', 'paid', ''],
+    swap(box, list.length
+      ? table('What each has used, in all sessions and collections, and which of it was paid for one by one; never what they asked', ['name', 'token', 'until', 'asked', 'paid', ''],
         list.map((one) => [one.name, state(one.state, one.state !== 'active'), when(one.expires), number(one.asked, 9), number(one.paid, 9), buttons(one)]), [3, 4])
       : h('p', { class: 'empty' }, 'Nobody is invited yet.'));
   }
@@ -170,13 +171,13 @@ async function analysts(found) {
 
 async function releases(found) {
   return [
-    h('div', { class: 'panel' }, h('h2', {}, 'Releases'), await jobs(found.name)),
+    h('div', { class: 'panel' }, h('h2', {}, 'Releases and statements'), await jobs(found.name)),
     h('div', { class: 'panel' }, h('h2', {}, 'Make a release'),
       form([
         h('div', { class: 'grid' },
           field('Epsilon', amount('epsilon', '1')),
           field('Workload', h('input', { name: 'workload', value: '3-way', required: true }), 'What must come out right: 2-way, 3-way, …'),
-          field('Method', h('input', { name: 'method', value: 'auto', required: true })),
+          field('Method', h('input', { name: 'method', value: 'auto', required: true }), 'auto chooses; `equipoise methods` lists them.'),
           field('Columns', h('input', { name: 'columns', placeholder: 'all' }), 'Separated by commas.')),
         h('label', {}, h('input', { type: 'checkbox', name: 'shared' }), ' Share it with the analysts of this table'),
       ], 'Start', async (given) => {
@@ -195,7 +196,9 @@ async function batches(found) {
       list.length
         ? table('Batches are answered all at once when a collection is closed', ['id', 'mode', 'opened', 'queries each', 'state', ''],
           list.map((one) => [h('code', {}, one.id), one.mode, when(one.created), number(one.queries_each, 9), one.state,
-            one.state === 'open' && act('Close and answer', async () => { await post(`collections/${one.id}/close`); again(); }, { confirm: 'Take no more batches and answer all of them? This spends the budget of the collection.' })]), [3])
+            one.state === 'open' ? [act('Close and answer', async () => { await post(`collections/${one.id}/close`); again(); }, { confirm: 'Take no more batches and answer all of them? This spends the budget of the collection.' }), ' ',
+              act('Withdraw', async () => { await post(`collections/${one.id}/withdraw`); again(); }, { class: 'danger tiny', confirm: 'Withdraw this call? Nothing is spent, and the batches are not answered.' })]
+              : one.job && h('a', { href: `#/tables/${found.name}/releases` }, one.state === 'answered' ? 'Statement' : 'Progress')]), [3])
         : h('p', { class: 'empty' }, 'No batches were called for yet.')),
     h('div', { class: 'panel' }, h('h2', {}, 'Call for batches'),
       form([h('div', { class: 'grid' },
@@ -211,13 +214,29 @@ async function batches(found) {
   ];
 }
 
-const entries = (list) => (list.length
-  ? table('Newest first', ['when', 'who', 'what', 'table', 'about'],
-    list.map((entry) => [when(entry.at), h('code', {}, entry.actor), entry.action, entry.table ?? '', h('code', {}, entry.detail)]))
-  : h('p', { class: 'empty' }, 'Nothing has happened yet.'));
+const PAGE = 200; // lines of the log that the server sends at a time
 
-const tableLog = async (found) => h('div', { class: 'panel' }, entries(await get(`log?table=${encodeURIComponent(found.name)}`)));
-const log = async () => h('section', {}, h('h1', {}, 'Audit log'), h('div', { class: 'panel' }, entries(await get('log'))));
+const line = (entry) => [
+  when(entry.at), h('span', { title: entry.actor }, entry.name ?? entry.actor), entry.action, entry.table ?? '',
+  [entry.about && `${entry.about} `, entry.detail && h('code', {}, entry.detail)],
+];
+
+async function entries(query) {
+  const found = await get(`log?${query}`);
+  if (!found.length) return h('p', { class: 'empty' }, 'Nothing has happened yet.');
+  const box = h('div', {});
+  const draw = (list, more) => {
+    swap(box, table('Newest first', ['when', 'who', 'what', 'table', 'about'], list.map(line)), more && act('Show older lines', async () => {
+      const older = await get(`log?${query}&before=${list.at(-1).id}`);
+      draw([...list, ...older], older.length === PAGE);
+    }, { 'data-key': 'older' }));
+  };
+  draw(found, found.length === PAGE);
+  return box;
+}
+
+const tableLog = async (found) => h('div', { class: 'panel' }, await entries(`table=${encodeURIComponent(found.name)}`));
+const log = async () => h('section', {}, h('h1', {}, 'Audit log'), h('div', { class: 'panel' }, await entries('')));
 
 export const pages = [
   { path: 'tables', title: 'Tables', show: (parts) => (parts[0] ? one(parts[0], parts[1]) : tables()) },

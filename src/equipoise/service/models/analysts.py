@@ -32,7 +32,9 @@ class Analyst(Model):
     state: Literal["active", "expired", "revoked"] = Field(examples=["active"], description="Of the token.")
     expires: Time
     asked: int = Field(examples=[17], description="Questions counted, in all sessions and collections of the table.")
-    paid: int = Field(examples=[3], description="Of which cost data budget.")
+    paid: int = Field(
+        examples=[3], description="Of which were paid for one by one; a collection is paid for as a whole."
+    )
 
 
 class Invited(Model):

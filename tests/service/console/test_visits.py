@@ -1,89 +1,14 @@
-"""The console in a real browser: whole visits, a wrong token, an exhausted allowance, a server killed in the middle."""
+"""Whole visits, a wrong token, an exhausted allowance, a session that ended, a server killed in the middle."""
 
 from __future__ import annotations
 
-import shutil
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
-from tests.service.conftest import TOTAL, make_table
-from tests.service.processes import Process
+from playwright.sync_api import Browser, Page, expect
+from tests.service.console.conftest import Site, sign_in, told
 
 import equipoise as eq
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
-ARGUMENTS += ["--disable-component-update", "--disable-quic"]
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: install Debian's chromium")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield started
-        started.close()
-
-
-@dataclass
-class Site:
-    """A server with a steward and two tables: one as found, one open for questions."""
-
-    process: Process
-    steward: eq.Client
-
-    def invite(self, name: str) -> str:
-        return self.steward.invite("asked", name)
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    folder = tmp_path_factory.mktemp("site")
-    make_table(folder / "root", "fresh")
-    make_table(folder / "root", "asked")
-    process = Process(folder / "root", folder / "state").start()
-    try:
-        with eq.Client(process.address, token=process.token) as steward:
-            steward.register("asked.csv", schema="asked.toml", **TOTAL)
-            steward.open_for_questions(
-                "asked", mode="noise", epsilon=10.0, analyst_epsilon=1.0, num_analysts=9, queries_each=8
-            )
-            yield Site(process, steward)
-    finally:
-        process.stop()
-
-
-@pytest.fixture
-def page(browser: Browser, site: Site) -> Iterator[Page]:
-    """A page that fails its test on any script error or anything that the content-security policy stopped."""
-    context = browser.new_context(viewport={"width": 1100, "height": 900})
-    page = context.new_page()
-    page.set_default_timeout(60_000)
-    broken: list[str] = []
-    page.on("pageerror", lambda error: broken.append(str(error)))
-    page.on("console", lambda line: broken.append(line.text) if "Content Security Policy" in line.text else None)
-    page.on(
-        "request", lambda request: None if request.url.startswith(site.process.address) else broken.append(request.url)
-    )
-    page.goto(site.process.address)
-    yield page
-    context.close()
-    assert broken == []
-
-
-def sign_in(page: Page, token: str) -> None:
-    page.get_by_label("Token").fill(token)
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="Sign out").wait_for()
-
-
-def told(page: Page, words: str) -> None:
-    page.get_by_text(words).first.wait_for()
 
 
 def test_a_wrong_token(page: Page) -> None:
@@ -133,8 +58,11 @@ def test_a_stewards_whole_visit(page: Page, site: Site, tmp_path: Path) -> None:
     told(page, "mwem")
     page.get_by_role("button", name="Freeze").click()
     page.get_by_role("button", name="Unfreeze").wait_for()
+    page.get_by_role("link", name="Batches", exact=True).click()
+    told(page, "No batches were called for yet.")
     page.get_by_role("link", name="Audit log").click()
     told(page, "start release")
+    told(page, "Ada <script>")  # whom it was about, by name
     page.get_by_role("button", name="Sign out").click()
     told(page, "With the token that the steward gave you")
 
@@ -163,6 +91,12 @@ def test_an_analysts_whole_visit(page: Page, site: Site) -> None:
     page.locator("#result h2", has_text="2 answers").wait_for()
     assert page.locator("#result svg circle").count() == 2
     page.get_by_text("marginal of sex").wait_for()
+    page.get_by_role("button", name="Show").click()
+    page.get_by_role("button", name="Hide").wait_for()
+    expect(page.locator("td svg circle")).to_have_count(2)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download all your answers").click()
+    assert len(Path(download.value.path()).read_text().splitlines()) == 4  # a title, one query, two cells
     page.get_by_role("link", name="Downloads").click()
     told(page, "The steward has shared no release with you.")
     page.get_by_role("link", name="Batches").click()
@@ -201,15 +135,33 @@ def test_the_server_is_killed_in_the_middle_of_a_question(page: Page, site: Site
         assert mallory.table()["left"] == 7  # asked more than once, counted and paid for once
 
 
-def test_everything_is_reached_by_keyboard(page: Page, site: Site) -> None:
-    page.get_by_label("Token").wait_for()
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
-    page.get_by_label("Token").focus()
-    page.keyboard.type(site.process.token)
-    page.keyboard.press("Enter")
-    page.get_by_role("heading", name="Tables").wait_for()
-    assert page.evaluate("document.activeElement.id") == "main"
-    unnamed = """[...document.querySelectorAll('input, select, textarea, button, a')].filter((node) =>
-        !(node.labels && node.labels.length) && !node.textContent.trim() && !node.getAttribute('aria-label')).length"""
-    assert page.evaluate(unnamed) == 0
+def test_a_session_that_was_ended_says_so(page: Page, site: Site) -> None:
+    token = site.invite("Gone")
+    sign_in(page, token)
+    expect(page.get_by_label("As text")).not_to_have_value("")
+    (who,) = [found["id"] for found in site.steward.analysts("asked") if found["name"] == "Gone"]
+    site.steward.revoke("asked", who)
+    page.get_by_role("button", name="Ask", exact=True).click()
+    told(page, "You are no longer signed in. Reload this page to sign in again.")
+    page.reload()
+    told(page, "With the token that the steward gave you")
+
+
+def test_a_call_for_batches_is_answered_and_another_withdrawn(page: Page, site: Site) -> None:
+    terms = {"epsilon": 0.5, "analyst_epsilon": 0.5, "num_analysts": 20, "queries_each": 9}
+    first = site.steward.open_collection("asked", mode="noise", **terms)
+    token = site.invite("Henry")
+    sign_in(page, token)
+    page.get_by_role("link", name="Batches").click()
+    page.get_by_label("Queries, one a line").fill("sex = Female\nmarginal sx")
+    page.get_by_role("button", name="Hand in").click()
+    page.locator("form .error:not(:empty)").wait_for()
+    page.get_by_label("Queries, one a line").fill("sex = Female\nmarginal sex")
+    page.get_by_role("button", name="Hand in").click()
+    told(page, "Your batch is handed in")
+    site.steward.wait(site.steward.close_collection(first))
+    site.steward.withdraw_collection(site.steward.open_collection("asked", **terms))
+    page.reload()
+    told(page, "The steward has withdrawn this call")
+    expect(page.locator("main svg circle")).to_have_count(3)
+    told(page, "paid: cost some of the table")
