@@ -22,6 +22,19 @@ def test_a_body_has_a_size(small: Service) -> None:
     assert small.http.post("/v1/session", content=chunks).status_code == 413
 
 
+def test_a_body_has_a_depth(small: Service) -> None:
+    """What would overrun the parser's stack is refused like anything else that is not JSON."""
+    headers = {"Content-Type": "application/json"}
+    for body in (
+        b"[" * 100_000,
+        b'{"token":' * 100_000 + b"1" + b"}" * 100_000,
+        b'{"token": 1' + b"0" * 100_000 + b"}",
+    ):
+        answer = small.http.post("/v1/session", content=body, headers=headers)
+        assert answer.status_code in (400, 422), answer.text[:200]
+        assert len(answer.text) < 1_000
+
+
 def test_a_token_has_a_rate_of_its_own(tmp_path: Path) -> None:
     for service in running(settings_of(tmp_path, None, rate=0.01, burst=5)):
         service.register()
