@@ -10,7 +10,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -193,7 +193,8 @@ def check(process: Process, mode: str, askers: list[Asker]) -> dict[str, Any]:
                 asker.repeat(client, key)
             told = sorted(repr([Answer(**answer) for answer in one["answers"]]) for one in client.questions(1000))
             if len(asker.seen) <= 1000:
-                assert told == sorted(repr(answers) for _, answers in asker.seen.values())
+                seen = ([replace(answer, left=None) for answer in answers] for _, answers in asker.seen.values())
+                assert told == sorted(map(repr, seen))
     assert count(process, location, mode, askers) == found
     return {
         "answers": sum(len(asker.answers) for asker in askers),
