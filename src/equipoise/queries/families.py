@@ -12,13 +12,21 @@ import numpy as np
 from equipoise.core import IntArray
 from equipoise.data.domain import Domain
 from equipoise.errors import CapacityError, QueryError
-from equipoise.queries.conjunctions import Conjunctions, first_of_each
+from equipoise.queries.conjunctions import Conjunctions
+from equipoise.queries.distinct import first_of_each
 from equipoise.queries.group import MAX_CELLS, Group
 
 if TYPE_CHECKING:
     from equipoise.data.schema import Schema
 
-__all__ = ["all_marginals", "intervals", "marginal", "random_conjunctions", "random_marginals"]
+__all__ = [
+    "all_marginals",
+    "further_conjunctions",
+    "intervals",
+    "marginal",
+    "random_conjunctions",
+    "random_marginals",
+]
 
 MAX_GROUPS = 1_000_000
 """Groups that a workload may have; beyond it every step of a game would take seconds."""
@@ -100,6 +108,28 @@ def random_conjunctions(rng: np.random.Generator, domain: Domain, order: int, nu
     starts = np.concatenate([[0], np.cumsum(sizes)])
     columns = np.searchsorted(starts, literals, side="right") - 1
     return Conjunctions.of(domain, columns, literals - starts[columns])
+
+
+def further_conjunctions(rng: np.random.Generator, asked: Conjunctions, number: int) -> Conjunctions | None:
+    """Conjunctions like those asked for, and not among them: of their columns, with as many literals.
+
+    Uniformly chosen among all such cells; fewer than `number` where there are no more, None where there are none.
+    """
+    used = np.unique(asked.columns)
+    part = Domain(tuple(asked.domain.columns[c] for c in used), tuple(asked.domain.sizes[c] for c in used))
+    sizes = np.array(part.sizes, dtype=np.int64)
+    # At most as many as were asked for are among them.
+    drawn = min(number + asked.num_queries, _num_cells(sizes[sizes > 1], asked.order), MAX_CONJUNCTIONS)
+    if drawn < 1:
+        return None
+    found = random_conjunctions(rng, part, asked.order, drawn)
+    columns, values = used[found.columns], found.values.astype(np.int64)
+    before = np.concatenate([asked.columns, asked.values], axis=1, dtype=np.int64)
+    kept = first_of_each(np.concatenate([before, np.concatenate([columns, values], axis=1)]))
+    new = np.sort(kept[kept >= asked.num_queries]) - asked.num_queries
+    if len(new) > number:
+        new = np.sort(rng.choice(new, size=number, replace=False))
+    return Conjunctions.of(asked.domain, columns[new], values[new]) if len(new) else None
 
 
 def _num_cells(sizes: IntArray, order: int) -> int:

@@ -59,6 +59,7 @@ def test_weights_count_for_each_row(some, rng):
     codes, weights = rows_of(rng, MIXED, 70), rng.random(70)
     expected = [weights[some.query(i).selects(codes)].sum() / weights.sum() for i in range(some.num_queries)]
     assert np.allclose(some.on_rows(codes, weights), expected)
+    assert np.array_equal(some.on_rows(codes, np.full(codes.shape[1], 0.25)), some.on_rows(codes))
 
 
 def test_the_same_answers_on_every_distribution(some, rng):
@@ -144,10 +145,10 @@ def test_what_is_no_conjunction(columns, values, message):
         Conjunctions.of(MIXED, columns, values)
 
 
-def test_rows_out_of_order_or_repeated_are_refused():
-    for columns in ([[0, 2], [0, 1]], [[0, 1], [0, 1]]):
+def test_repeated_rows_are_refused_and_of_puts_them_in_order():
+    for columns in ([[0, 2], [0, 1], [0, 2]], [[0, 1], [0, 1]]):
         with pytest.raises(QueryError, match=r"Conjunctions\.of"):
-            Conjunctions(MIXED, np.array(columns), np.zeros((2, 2), dtype=np.uint8))
+            Conjunctions(MIXED, np.array(columns), np.zeros_like(columns))
     assert Conjunctions.of(MIXED, [[0, 2], [1, 0], [0, 2]], [[1, 1], [2, 1], [1, 1]]).columns.tolist() == [
         [0, 1],
         [0, 2],
