@@ -31,6 +31,7 @@ from equipoise.privacy.ledger import Account
 from equipoise.privacy.private import Private
 from equipoise.privacy.run import Run
 from equipoise.queries.build import text_of
+from equipoise.queries.conjunctions import Conjunctions
 from equipoise.queries.queries import Queries
 from equipoise.query_players.public_error import PublicError, event_of, measure_public_error
 from equipoise.releases import Release
@@ -240,6 +241,13 @@ def conclude(prepared: Prepared, game: Game, book: Run, tuning: dict[str, Any] |
 
 def _recorded(prepared: Prepared) -> dict[str, Any]:
     request, schema = prepared.request, prepared.request.table.schema
+    asked = prepared.plan.asked
+    # What the moves are about, where a method added queries of its own at random: a second start must have the same.
+    added = (
+        {}
+        if asked is prepared.workload or not isinstance(asked, Conjunctions)
+        else {"extra_queries": asked.fingerprint}
+    )
     return {
         "plan": prepared.plan.to_json(),
         "epsilon": request.epsilon,
@@ -250,7 +258,7 @@ def _recorded(prepared: Prepared) -> dict[str, Any]:
         "accepted_inferred": list(schema.unconfirmed),
         "public": " ".join(public.fingerprint for public in prepared.setting.publics) or None,
         "seed": secrets.randbits(63) if request.seed is None else request.seed,
-    }
+    } | added
 
 
 def _require_same(book: Run, prepared: Prepared) -> None:

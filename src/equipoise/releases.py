@@ -58,7 +58,7 @@ class Release:
         error_bars: Simultaneous 95 % half-widths of the workload's answers, or None.
         statement: The guarantee, machine-readable.
         seed: Seed of the sampling (public randomness).
-        asked: What the moves' ids refer to: the workload, possibly followed by marginals of fewer columns.
+        asked: What the moves' ids refer to: the workload, possibly followed by others (marginals of fewer columns).
     """
 
     schema: Schema

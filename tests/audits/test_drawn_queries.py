@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -29,6 +29,7 @@ from equipoise.privacy import accountant
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.events import Coins
 from equipoise.privacy.gate import Gate
+from equipoise.queries.conjunctions import Conjunctions
 from equipoise.queries.workload import Group, Workload
 from equipoise.query_players.hedge import Hedge
 from equipoise.query_players.player import QueryPlayer
@@ -124,6 +125,33 @@ def test_dual_query_at_twice_its_rate_is_caught() -> None:
     rho, pure = worst(hedge_laws(2, sabotage=0.4))
     assert rho > float(charged.rho)
     assert pure > float(charged.epsilon or 0)
+
+
+def padded_laws(sabotage: float = 1.0) -> tuple[list[np.ndarray], Cost]:
+    """Whole games of a plan that asks "x is 1" and adds "x is 0" by itself, and what the plan is charged."""
+    asked = Conjunctions.of(Domain(("x",), (2,)), [[0]], [[1]])
+    setting = Setting(asked, NUM_ROWS, Fraction(1, 10), None, 1, 2**30)
+    algorithm = create("dual_query", {"num_rounds": 2, "num_draws": 1, "num_extra_queries": 1})
+    plan = algorithm.plan(setting)
+    player, workload = algorithm.players(setting, plan).query_player, cast(Conjunctions, plan.asked).grouped()
+    assert workload.num_queries == 2
+    laws = []
+    for ones in range(NUM_ROWS + 1):
+        game = TinyGame(workload, (np.arange(NUM_ROWS) < ones).astype(np.int64)[None, :])
+        scripts = itertools.product(range(4), repeat=plan.num_rounds)
+        found = [play_script(game, player, records(workload), 2, list(each), sabotage=sabotage)[0] for each in scripts]
+        laws.append(np.array(found))
+    return laws, plan.cost
+
+
+def test_queries_that_nobody_asked_for_are_paid_for_with_the_rest() -> None:
+    laws, charged = padded_laws()
+    assert all(np.exp(law).sum() == pytest.approx(1, abs=1e-9) for law in laws)
+    rho, pure = worst(laws)
+    assert rho <= float(charged.rho)
+    assert pure <= float(charged.epsilon or 0)
+    rho, _ = worst(padded_laws(sabotage=0.25)[0])
+    assert rho > float(charged.rho), "a quarter of the noise must be found out"
 
 
 def test_the_second_draw_of_dual_query_has_the_closed_form() -> None:

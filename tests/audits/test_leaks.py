@@ -54,6 +54,20 @@ def test_neighbouring_tables_differ_in_nothing_but_what_was_paid_for(
     require_equal_but_for_outcomes(here, there)
 
 
+def test_queries_that_a_method_adds_tell_nothing_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two cells asked for and three more counted: which ones, and what is said of them, is not from the records."""
+    arguments = ["random 2-way x 2" if each == "2-way" else each for each in arguments_of("dual_query")]
+    arguments += ["--option", "num_extra_queries=3"]
+    recording = Recording(1)
+    here = run(arguments, tmp_path / "here", lines(), recording, monkeypatch)
+    assert here.exit_code == 0, here.noted
+    assert recording.calls[0][0][:2] == ("draws", 10), "five queries and their negations"
+    replayed = run(arguments, tmp_path / "there", neighbour(), Replay(recording.calls), monkeypatch)
+    assert replayed == here, "with the same outcomes everything is the same, to the byte"
+    there = run(arguments, tmp_path / "else", neighbour(), SeededNoise(1), monkeypatch)
+    require_equal_but_for_outcomes(here, there)
+
+
 @pytest.mark.parametrize("channel", ["log", "note", "progress", "file", "code"])
 def test_a_leak_is_found_out(channel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: something of the counts is told, in one of five ways, without being paid for."""

@@ -126,7 +126,8 @@ class Plan:
         pure: Whether the budget is a pure one.
         memory_bytes: Memory that the game needs.
         forecast: Expected error.
-        asked: The queries that the moves refer to: the user's workload, or more (marginals of fewer columns).
+        asked: The queries that the moves refer to: the user's workload, or more (marginals of fewer columns,
+            further conjunctions), after it.
         records: The bits of each record that the query player needs; None when counts are enough.
     """
 

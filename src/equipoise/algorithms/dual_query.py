@@ -24,7 +24,9 @@ Differences from the paper:
      since, as far as what was played tells (`data_players.remembered`), which is free. 2 and 3 are post-processing.
   4. It leaves the records of the first rounds out (`burn_in`, a share of them): the first answers a uniform draw, and
      until the weights have found their level all records err to the same side, which the average would keep.
-  5. Rounds and rate are worked out from the budget; any two of num_rounds, num_draws and rate fix the third.
+  5. A small workload of rare combinations is played together with others like them (`algorithms.padding`): the same
+     mechanism on more queries, at the same price. `num_extra_queries=0` plays what was asked alone.
+  6. Rounds and rate are worked out from the budget; any two of num_rounds, num_draws and rate fix the third.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from typing import ClassVar, Literal
 from equipoise.algorithms import draw_budget
 from equipoise.algorithms.algorithm import Plan, Players, Setting, price, require_fit, resolved
 from equipoise.algorithms.draw_budget import Drawing
+from equipoise.algorithms.padding import padded
 from equipoise.algorithms.records import (
     OracleName,
     default_burn_in,
@@ -74,6 +77,7 @@ class DualQuery:
     memory: int | None = None
     burn_in: float | None = None
     noise_scale: float | None = None
+    num_extra_queries: int | None = None
     oracle: OracleName = "branch_and_bound"
     mode: Literal["practice", "theory"] = "practice"
 
@@ -82,6 +86,7 @@ class DualQuery:
         require_records(num_records=self.num_records, memory=self.memory, noise_scale=self.noise_scale)
         if self.burn_in is not None and not 0 <= self.burn_in < 1:
             raise SettingError("burn_in, the share of the rounds that are left out, must be at least 0 and below 1")
+        asked, setting = setting.workload, padded(setting, self._extra)
         drawing, (num_records, noise_scale) = self._drawing(setting), self._records(setting)
         hedge = Hedge(setting.num_rows, drawing.rate, drawing.num_draws)
         memory = game_bytes(setting, drawing.num_rounds, num_records, noise_scale)
@@ -94,6 +99,7 @@ class DualQuery:
                 noise_scale=noise_scale,
                 burn_in=self._burn_in(setting),
                 memory=self._memory(setting, drawing),
+                num_extra_queries=setting.workload.num_queries - asked.num_queries,
                 **_knobs(drawing),
             ),
             num_rounds=drawing.num_rounds,
@@ -109,7 +115,7 @@ class DualQuery:
         drawing, theory = self._drawing(setting), self.mode == "theory"
         num_records, noise_scale = self._records(setting)
         data_player = BestRecords(
-            setting.workload,
+            plan.asked,
             make_oracle(self.oracle),
             num_records=num_records,
             noise=Noise("exponential", noise_scale) if noise_scale else None,
@@ -120,6 +126,14 @@ class DualQuery:
             skipped=1 if theory else 1 + max(1, round(self._burn_in(setting) * drawing.num_rounds)),
         )
         return Players(Hedge(setting.num_rows, drawing.rate, drawing.num_draws), data_player)
+
+    @property
+    def _extra(self) -> int | None:
+        """None where nothing was said; none for the game of the theorem, and by default for the published one."""
+        if self.mode == "theory":
+            return 0
+        published = self.num_records == 1 and self.memory == 1
+        return 0 if published and self.num_extra_queries is None else self.num_extra_queries
 
     def _records(self, setting: Setting) -> tuple[int, float]:
         """Records a round, and the scale of the noise on them."""

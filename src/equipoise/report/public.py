@@ -36,8 +36,9 @@ def build(subject: Subject) -> str:
     seen = subject.measured
     measurements = collect(seen)
     model, rows = subject.workload.on(subject.distribution), _row_answers(subject)
-    seen_model, seen_rows = model, rows
-    if seen.workload is not subject.workload:  # millions of answers take minutes; mostly the two are one
+    found, seen_model, seen_rows = singles(seen), model, rows
+    # Millions of answers take minutes; mostly the two are one, or nothing was measured.
+    if seen.workload is not subject.workload and len(found.ids):
         seen_model, seen_rows = seen.workload.on(seen.distribution), _row_answers(seen)
     return page.render(
         "report.html",
@@ -48,7 +49,7 @@ def build(subject: Subject) -> str:
         budget=budget(statement),
         bars=accuracy.bars_of(replace(measurements, subject=subject)),
         gap=np.abs(rows - model),
-        measured=_measured(seen, scatter.agreement(singles(seen), seen_model, seen_rows)),
+        measured=_measured(seen, scatter.agreement(found, seen_model, seen_rows)),
         one_way=_one_way(subject, measurements),
         two_way=_two_way(subject, measurements),
         declarations=declarations(subject.schema, statement["accepted_inferred"]),

@@ -27,7 +27,7 @@ class Subject:
         moves: What was selected and measured, with noise.
         error_bars: Simultaneous 95 % half-widths of the workload's answers, or None.
         statement: The machine-readable guarantee (statement.json).
-        asked: What the moves' ids refer to: the workload, possibly followed by more marginals; None for the workload.
+        asked: What the moves' ids refer to: the workload, possibly followed by more; None for the workload.
     """
 
     schema: Schema

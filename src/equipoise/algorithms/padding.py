@@ -1,0 +1,67 @@
+"""More queries than were asked for: a small workload of rare combinations is played together with others like them.
+
+A game over queries learns of the table what its queries ask. Where most combinations of values occur in no record, a
+few thousand queries leave most of them unasked, and what a record has in columns that no draw speaks of is chance: it
+gets combinations that nobody has, those of the asked queries among them. Each that is asked is one that a record may no
+longer have by chance. Draws and selections cost the same however many queries there are (docs/mechanisms.md, P3, P6),
+so asking for more is free: public queries, chosen by public randomness.
+
+The moves are about all of them. Answers, error bars and errors are those of the queries asked for, which come first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from equipoise.algorithms.algorithm import Setting
+from equipoise.errors import SettingError
+from equipoise.queries.conjunctions import Conjunctions
+from equipoise.queries.families import MAX_CONJUNCTIONS, further_conjunctions
+
+__all__ = ["default_extra", "padded"]
+
+ENOUGH = 500_000
+"""Queries up to which a workload is filled by default."""
+
+RARE = 64
+"""Cells of the marginal of an asked query, in the median, from which most combinations are taken to be rare."""
+
+
+BYTES = 400
+"""Memory that a further query takes in counting and playing, at most; more than a quarter of the limit is not used."""
+
+
+def padded(setting: Setting, num_extra: int | None) -> Setting:
+    """The setting with up to that many further queries; None for as many as public facts advise.
+
+    They are the same for the same workload, so a plan, the release and a second start after a kill have the same.
+
+    Raises:
+        SettingError: the number makes no sense, or the workload is not of conjunctions.
+    """
+    number = default_extra(setting) if num_extra is None else num_extra
+    workload = setting.workload
+    if number == 0:
+        return setting
+    if not isinstance(workload, Conjunctions):
+        raise SettingError("num_extra_queries is for conjunctions (random 3-way x 1000); marginals are whole already")
+    if not 0 < number <= MAX_CONJUNCTIONS - workload.num_queries:
+        raise SettingError(
+            f"num_extra_queries must be 0 or more, and at most {MAX_CONJUNCTIONS:,} with those asked for"
+        )
+    more = further_conjunctions(np.random.default_rng(int(workload.fingerprint, 16)), workload, number)
+    return setting if more is None else replace(setting, workload=workload.followed_by(more))
+
+
+def default_extra(setting: Setting) -> int:
+    """Further queries by default: what is missing to ENOUGH, where combinations are rare."""
+    workload = setting.workload
+    if not isinstance(workload, Conjunctions) or workload.num_queries >= ENOUGH:
+        return 0
+    if setting.memory_limit // 4 < BYTES * ENOUGH:
+        return 0
+    sizes = np.array(workload.domain.sizes, dtype=np.float64)
+    cells = np.prod(sizes[workload.columns], axis=1)
+    return ENOUGH - workload.num_queries if float(np.median(cells)) >= RARE else 0
