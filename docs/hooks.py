@@ -1,6 +1,7 @@
 """What the site is made of besides the pages of this folder: notebooks, commands, contributing, changelog.
 
-`on_files` adds them as pages, so they are never out of step with what they are made from.
+`on_files` adds them as pages, so they are never out of step with what they are made from. `on_page_content` sees to it
+that plots stand side by side with their captions, and that no line breaks in the middle of a name.
 """
 
 from __future__ import annotations
@@ -47,6 +48,31 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     """Links from a page to source files show their text only: the site has the published form, and no others."""
     markdown = markdown.replace(f"(../{FORM})", "(statement.schema.json)")
     return re.sub(r"\[([^\]]+)\]\((?:\.\./)+(?:src|tests|examples)[^)]*\)", r"\1", markdown)
+
+
+def on_page_content(content: str, **_: Any) -> str:
+    """Plots with captions, whole names and whole percentages."""
+    content = re.sub(r"<p>((?:<img [^>]*figures/[^>]*>|\s)+)</p>", _plots, content)
+    content = re.sub(r"(?<!</span>)<code>([^<\n]+)</code>", _code, content)
+    return re.sub(r"<td[^>]*>[^<]*</td>", lambda cell: re.sub(r"(?<=\d) %", "&nbsp;%", cell[0]), content)
+
+
+def _plots(paragraph: re.Match[str]) -> str:
+    """A paragraph of pictures: what each shows, told to those who cannot see it, is told to all."""
+    drawn = [
+        f"<figure>{each[0]}<figcaption>{each[1]}</figcaption></figure>"
+        for each in re.finditer(r'<img [^>]*?alt="([^"]*)"[^>]*>', paragraph[1])
+    ]
+    return f'<div class="plots">{"".join(drawn)}</div>'
+
+
+def _code(found: re.Match[str]) -> str:
+    """A path may break after a slash or an underscore, a short word without a space nowhere."""
+    text = found[1]
+    if len(text) <= 20 and " " not in text:
+        return f'<code class="whole">{text}</code>'
+    breakable = re.sub(r"([/_])(?=[^/_])", r"\1<wbr>", text)
+    return f"<code>{breakable}</code>"
 
 
 def _outside(name: str) -> str:

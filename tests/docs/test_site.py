@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -128,3 +129,18 @@ def test_a_dead_link_is_noticed(tmp_path: Path) -> None:
     alive = ["b/c.html", "b/c.html#here", "#", "https://example.org/x", "mailto:x@example.org"]
     dead = ["d.html", "b/c.html#there", "../a.html/", "https:///x", "javascript:x()"]
     assert [link for link in alive + dead if is_dead("a.html", link, site, tmp_path)] == dead
+
+
+def test_plots_get_captions_and_names_do_not_break_anywhere() -> None:
+    hooks = runpy.run_path(str(ROOT / "docs" / "hooks.py"))
+    drawn = '<p><img alt="A" src="figures/a.svg" />\n<img alt="B" src="figures/b.svg" /></p>'
+    shown = hooks["on_page_content"](drawn)
+    assert shown.count("<figure>") == 2
+    assert "<figcaption>A</figcaption>" in shown
+    assert "<figcaption>B</figcaption>" in shown
+    other = '<p><img alt="A" src="report.png" /></p><pre><span></span><code>a_long_name/of/a_file.py</code></pre>'
+    assert hooks["on_page_content"](other) == other, "what is no plot stays; code that is copied too"
+    names = hooks["on_page_content"]("<code>--minutes</code><code>tests/audits/test_leaks.py -m __all__</code>")
+    assert '<code class="whole">--minutes</code>' in names
+    assert "tests/<wbr>audits/<wbr>test_<wbr>leaks.py -m __<wbr>all__" in names
+    assert hooks["on_page_content"]("<td>127 (83 %)</td><p>5 %</p>") == "<td>127 (83&nbsp;%)</td><p>5 %</p>"

@@ -28,7 +28,7 @@ class Exponent:
     num_points: int
 
     def __str__(self) -> str:
-        return f"{self.value:.2f} (within {self.off:.2f}x)"
+        return f"{self.value:.2f} ({self.off:.2f}x)"
 
 
 def fit(points: Sequence[tuple[float, float]]) -> Exponent | None:
@@ -38,7 +38,7 @@ def fit(points: Sequence[tuple[float, float]]) -> Exponent | None:
         >>> fit([(1, 3.0), (10, 300.0), (100, 30000.0)]).value
         2.0
         >>> str(fit([(1, 1.0), (2, 2.0), (4, 4.0)]))
-        '1.00 (within 1.00x)'
+        '1.00 (1.00x)'
     """
     sizes = {size for size, _ in points}
     if len(sizes) < 2 or min(cost for _, cost in points) <= 0:

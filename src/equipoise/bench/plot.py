@@ -39,6 +39,8 @@ ALONE = """text { font: 11px sans-serif; fill: #777; } .end { text-anchor: end; 
 
 LEGEND = 18.0
 """Height of a line of the legend."""
+SHORT_NAME, MANY = 18, 6
+"""Letters of a name, and number of names, from which a legend has two columns."""
 
 
 def mark(number: int, *, dashed: bool) -> Markup:
@@ -83,11 +85,15 @@ def draw(
 
 def alone(drawn: Markup, legend: Sequence[tuple[str, int, bool]] = ()) -> str:
     """A plot as a file of its own, with (name, number of its colour, whether dashed) of its lines below it."""
-    height = HEIGHT + LEGEND * len(legend)
+    folded = len(legend) > MANY and all(len(name) <= SHORT_NAME for name, _, _ in legend)
+    num_rows = math.ceil(len(legend) / 2) if folded else len(legend)
+    height = HEIGHT + LEGEND * num_rows
     parts = [tag("style", Markup(f"{ALONE} {STYLE}")), drawn]
-    for row, (name, number, dashed) in enumerate(legend):
-        sign = tag("g", mark(number, dashed=dashed), transform=f"translate({LEFT:g} {HEIGHT + LEGEND * row:g})")
-        parts += [sign, tag("text", name, x=LEFT + 34, y=HEIGHT + LEGEND * row + 10)]
+    for place, (name, number, dashed) in enumerate(legend):
+        column, row = divmod(place, num_rows)
+        x, y = LEFT + column * (WIDTH - LEFT) / 2, HEIGHT + LEGEND * row
+        sign = tag("g", mark(number, dashed=dashed), transform=f"translate({x:g} {y:g})")
+        parts += [sign, tag("text", name, x=x + 34, y=y + 10)]
     size = {"viewBox": f"0 0 {WIDTH:g} {height:g}", "width": WIDTH, "height": height}
     return str(tag("svg", *parts, xmlns="http://www.w3.org/2000/svg", **size))
 

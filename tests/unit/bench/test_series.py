@@ -76,6 +76,21 @@ def test_plots_are_files_too_each_with_its_legend(tmp_path, monkeypatch):
     assert "a &lt; b" in path.read_text()
 
 
+def test_a_long_legend_of_short_names_has_two_columns():
+    def places(names):
+        lines = tuple(Line(name, ((1.0, 0.1), (10.0, 0.2))) for name in names)
+        (drawn,) = pictures([Plot("t", "rows", "max", lines)]).values()
+        texts = ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")
+        return [(float(text.get("x")), float(text.get("y"))) for text in texts if text.text in names]
+
+    short = places([f"method {k}" for k in range(7)])
+    assert len(short) == len(set(short)) == 7, "none on top of another"
+    assert len({x for x, _ in short}) == 2
+    assert len({y for _, y in short}) == 4
+    for names in ([f"method {k}" for k in range(6)], [f"a method with a long name {k}" for k in range(7)]):
+        assert len({x for x, _ in places(names)}) == 1
+
+
 def test_quick_and_only_choose(tmp_path, monkeypatch):
     measured = []
     series = toy(measured, monkeypatch)
