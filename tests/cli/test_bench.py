@@ -14,7 +14,7 @@ def bench(*words):
 
 def test_the_list_has_every_experiment_and_how_much_work_it_is():
     listed = json.loads(bench("list", "--json").output)["experiments"]
-    assert {"s000", "s001-fig1", "s002"} <= {each["name"] for each in listed}
+    assert {"s000", "s001-fig1", "s002", "s003", "s004"} <= {each["name"] for each in listed}
     assert "s001-fig1" in bench("list").output
 
 
@@ -26,6 +26,19 @@ def test_an_unknown_experiment_is_refused_with_the_known_ones(tmp_path):
 
 def test_a_folder_without_tables_is_refused(tmp_path):
     assert bench("run", "s001-fig1", "--data", tmp_path, "-o", tmp_path / "out").exit_code == DataError.exit_code
+
+
+def test_what_gives_a_table_and_no_figure_is_run_by_name_too(tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr("equipoise.bench.learning.main", told.append)
+    assert bench("run", "s003", "--data", tmp_path, "-o", tmp_path / "out").exit_code == DataError.exit_code
+    assert not told
+    (tmp_path / "adult.parquet").touch()
+    where = ["--data", str(tmp_path), "--out", str(tmp_path / "out" / "s003")]
+    for options, more in (((), []), (("--quick",), ["--repetitions", "1"])):
+        assert bench("run", "s003", "--data", tmp_path, "-o", tmp_path / "out", *options).exit_code == 0
+        assert told.pop() == where + more
+    assert bench("show", "s003", "-o", tmp_path).exit_code == SettingError.exit_code
 
 
 def test_there_is_nothing_to_show_before_a_run(tmp_path):

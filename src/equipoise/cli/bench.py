@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from equipoise.cli.console import Json, Quiet, Speaker, table_of
-from equipoise.errors import SettingError
+from equipoise.errors import DataError, SettingError
 
 if TYPE_CHECKING:
     from equipoise.bench.series import Series
@@ -26,6 +26,9 @@ app = typer.Typer(
 
 SERIES = {"s000": "equipoise.bench.fem", "s002": "equipoise.bench.dual_query", "growth": "equipoise.bench.growth"}
 """Experiments whose cases are more than a declared file says: modules with a `SERIES`."""
+
+TABLES = {"s003": ("equipoise.bench.learning", ("--repetitions", "1")), "s004": ("equipoise.bench.analysts", ())}
+"""Experiments that give a table and no figure: modules with a `main`, and what it is told for a quick run."""
 
 PEERS_ON = ("adult_reduced", "adult", "loans", "acs_national", "adult_star", "kdd99", "loans_wide")
 """Tables of the comparison with other packages."""
@@ -58,6 +61,10 @@ def list_experiments(json: Json = False, quiet: Quiet = False) -> None:
         title = series.about.splitlines()[0]
         body.append({"name": name, "title": title, "paper": None, "figure": ""})
         rows.append((name, title, "", "", f"{3 * len(series.cases):,}", f"{sum(c.quick for c in series.cases):,}"))
+    for name, (module, _) in TABLES.items():
+        title = str(import_module(module).__doc__).splitlines()[0]
+        body.append({"name": name, "title": title, "paper": None, "figure": ""})
+        rows.append((name, title, "", "table", "", ""))
     table = table_of(("name", "what", "paper", "figure", "runs", "quick"), rows, right=(4, 5))
     Speaker(json=json, quiet=quiet).result({"experiments": body}, [table])
 
@@ -65,6 +72,15 @@ def list_experiments(json: Json = False, quiet: Quiet = False) -> None:
 def _series(name: str) -> Series[Any]:
     found: Series[Any] = import_module(SERIES[name]).SERIES
     return found
+
+
+def _write_table(name: str, data: Path, folder: Path, *, quick: bool) -> None:
+    if not (data / "adult.parquet").is_file():
+        raise DataError(
+            f"{data} has no adult.parquet: name the folder of tables with --data; docs/bench.md says what is in it"
+        )
+    module, if_quick = TABLES[name]
+    import_module(module).main(["--data", str(data), "--out", str(folder), *(if_quick if quick else ())])
 
 
 @app.command("run")
@@ -91,6 +107,9 @@ def run_experiment(
     if name in SERIES:
         _series(name).main(["--data", str(data), "--out", str(folder), *(["--quick"] if fast else [])])
         return
+    if name in TABLES:
+        _write_table(name, data, folder, quick=fast)
+        return
     experiment = load(name)
     with speaker.steps("running") as progress:
         kept = output / experiment.kept_as
@@ -101,7 +120,7 @@ def run_experiment(
 @app.command("show")
 def show_experiment(name: Name, output: Out = Path("bench-out"), json: Json = False, quiet: Quiet = False) -> None:
     """Write an experiment's page anew from what was run, and print the claims of its paper."""
-    if name in SERIES:
+    if name in SERIES or name in TABLES:
         raise SettingError(f"{name} has no claims to judge; `equipoise bench run {name}` writes its page anew")
     _show(name, output, Speaker(json=json, quiet=quiet))
 
