@@ -135,7 +135,10 @@ class Findings:
                 "| | max | mean | RMSE | TV | max / ours | mean / ours | wall s | CPU s | GiB |",
                 "|---" + "|---:" * 9 + "|",
             ]
-            lines += [_line(row) for row in self.rows(table, epsilon)]
+            rows = self.rows(table, epsilon)
+            lines += [_line(row) for row in rows]
+            if notes := [_note(row) for row in rows if row.failed]:
+                lines += ["", *notes]
         return "\n".join(lines) + "\n"
 
 
@@ -144,9 +147,15 @@ def _means(runs: Sequence[Run]) -> dict[str, float]:
     return {name: float(np.mean([run[name] for run in good])) for name in MEASURED} if good else {}
 
 
+def _note(row: Row) -> str:
+    """Below the table: last words are too long for a column of numbers."""
+    words = row.failed.replace("`", "'")
+    return f"- {row.peer}{': a run' if row.measured else ''} failed: `{words}`"
+
+
 def _line(row: Row) -> str:
     if not row.measured:
-        return f"| {row.peer} | {row.failed} |" + " |" * 8
+        return f"| {row.peer} | failed |" + " |" * 8
     found, ratios = row.measured, row.ratios
     errors = [f"{found[name]:.3g}" for name in ERRORS]
     compared = [f"{ratios[name]:.2f}" if name in ratios else "" for name in ("max", "mean")]

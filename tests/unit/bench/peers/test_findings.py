@@ -62,6 +62,14 @@ def test_only_the_places_that_ours_should_have_are_exceptions():
     assert [name for name, _ in exception.better] == ["first", "second"]
 
 
+def test_last_words_stand_below_the_table():
+    runs = [result(OURS, 0.1, 0.02), result("first", 0.2, 0.01), failed("first", "once"), failed("broken", "no `x`")]
+    told = Findings(PEERS, runs).markdown.splitlines()
+    assert [line for line in told if line.startswith("| broken")] == ["| broken | failed |" + " |" * 8]
+    assert told[-2:] == ["- first: a run failed: `once`", "- broken failed: `no 'x'`"]
+    assert not any("failed" in line for line in Findings(PEERS, runs[:2]).markdown.splitlines())
+
+
 def test_where_ours_failed_nothing_is_claimed():
     found = Findings(PEERS, [failed(OURS, "no"), result("first", 0.1, 0.1)])
     assert found.shortfalls == []
@@ -84,7 +92,7 @@ def test_page_and_text_show_everybody_and_fetch_nothing():
     assert "after first (ours is 2.00 times as large)" in re.sub(r"\s+", " ", page)
     assert not re.search(r"(src|href)=.https?:", page)
     assert "| first | 0.05 | 0.02 | 0.04 | 0.06 | 0.50 | 2.00 | 2 | 4 | 1.00 |" in text
-    assert "| broken | ended with code 3: <script> |" in text
+    assert "- broken failed: `ended with code 3: <script>`" in text
     assert text.index("epsilon 1\n") < text.index("epsilon 0.1\n")
 
 
