@@ -1,6 +1,7 @@
 """Known weaknesses of the pinned packages, by pip-audit, which asks a public database: without one, nothing is claimed.
 
-pip-audit reports "no known vulnerabilities" of packages that it could not look up. Here those count as skipped.
+pip-audit reports "no known vulnerabilities" of packages that it could not look up. Here those count as skipped. A
+mirror may have no page of each version but one of the newest: that is asked next, and taken if the pin is that version.
 """
 
 from __future__ import annotations
@@ -8,11 +9,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from supply.dependencies import CONSTRAINTS
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+from pip_audit._service.interface import ResolvedDependency, ServiceError
+from pip_audit._service.pypi import PyPIService
+from requests import RequestException
 
-__all__ = ["ask", "verdict"]
+from supply.dependencies import CONSTRAINTS, pins
+
+__all__ = ["ask", "complete", "newest", "verdict"]
 
 SECONDS = "10"
 
@@ -27,6 +35,51 @@ def ask() -> tuple[str, str]:
         check=False,
     )
     return done.stdout, done.stderr
+
+
+def complete(answer: str, versions: Mapping[str, str], look: Callable[[str, str], list[str] | None]) -> str:
+    """The answer with what `look(name, version)` knows of skipped packages: ids, or None; it stops when out of reach.
+
+    Example:
+        >>> complete('{"dependencies": [{"name": "a", "skip_reason": "no"}]}', {"a": "1"}, lambda name, pin: ["CVE-1"])
+        '{"dependencies": [{"name": "a", "version": "1", "vulns": [{"id": "CVE-1"}]}]}'
+    """
+    try:
+        asked: list[dict[str, Any]] = json.loads(answer)["dependencies"]
+    except (ValueError, KeyError, TypeError):
+        return answer
+    for place, item in enumerate(asked):
+        version = versions.get(canonicalize_name(item["name"]))
+        if "vulns" in item or version is None:
+            continue
+        try:
+            found = look(item["name"], version)
+        except (RequestException, ServiceError):
+            break
+        if found is not None:
+            asked[place] = {"name": item["name"], "version": version, "vulns": [{"id": name} for name in found]}
+    return json.dumps({"dependencies": asked})
+
+
+def newest(name: str, version: str, service: PyPIService | None = None) -> list[str] | None:
+    """Ids of weaknesses that the page of a package's newest version lists; None if that is another version."""
+    service = service or PyPIService(timeout=int(SECONDS))
+    service.session = _Newest(service.session, version)
+    asked, found = service.query(ResolvedDependency(name, Version(version)))
+    return None if asked.is_skipped() else [weakness.id for weakness in found]
+
+
+class _Newest:
+    """Asks for the page of the newest version in place of that of one version, and gives it if they are the same."""
+
+    def __init__(self, session: Any, version: str) -> None:
+        self.session, self.version = session, version
+
+    def get(self, url: str, timeout: int | None) -> Any:
+        page = self.session.get(url=url.rsplit("/", 2)[0] + "/json", timeout=timeout)
+        if page.ok and page.json()["info"]["version"] != self.version:
+            page.status_code = 404
+        return page
 
 
 def verdict(answer: str, said: str) -> tuple[list[str], bool]:
@@ -58,7 +111,8 @@ def verdict(answer: str, said: str) -> tuple[list[str], bool]:
 
 def main() -> None:
     """The command."""
-    lines, known = verdict(*ask())
+    answer, said = ask()
+    lines, known = verdict(complete(answer, pins(), newest), said)
     print("\n".join(lines))
     sys.exit(int(known))
 

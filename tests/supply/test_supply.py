@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
+from pip_audit._service.pypi import PyPIService
 
 from supply import dependencies, dist, parts, vulnerabilities
 
@@ -67,6 +69,52 @@ def test_an_audit_that_looked_nothing_up_is_no_pass() -> None:
     lines, known = vulnerabilities.verdict(answer(sound, weak), "")
     assert lines[0] == "vulnerabilities: c 2: CVE-1"
     assert known
+
+
+class Pages:
+    """A mirror that has a page of the newest version alone."""
+
+    def __init__(self, version: str, weaknesses: list[str]) -> None:
+        self.version, self.weaknesses, self.asked = version, weaknesses, ""
+
+    def get(self, url: str, timeout: int | None) -> requests.Response:
+        self.asked, page = url, requests.Response()
+        page.status_code = 200
+        listed = [{"id": name, "aliases": [], "fixed_in": ["9"], "summary": "s"} for name in self.weaknesses]
+        page._content = json.dumps({"info": {"version": self.version}, "vulnerabilities": listed}).encode()
+        return page
+
+
+def test_where_a_mirror_has_the_newest_version_only_it_speaks_for_no_other() -> None:
+    def look(version: str, pages: Pages) -> list[str] | None:
+        service = PyPIService(timeout=1)
+        service.session = pages
+        found = vulnerabilities.newest("thing", version, service)
+        assert pages.asked.endswith("/thing/json")
+        return found
+
+    assert look("2.0", Pages("2.0", ["CVE-1", "CVE-2"])) == ["CVE-1", "CVE-2"]
+    assert look("2.0", Pages("2.0", [])) == []
+    assert look("2.0", Pages("2.1", [])) is None
+
+
+def test_what_was_skipped_is_asked_again_until_the_network_fails() -> None:
+    skipped = [{"name": name, "skip_reason": "not found"} for name in ("A_a", "b", "c", "d")]
+    asked = []
+
+    def look(name: str, version: str) -> list[str] | None:
+        asked.append((name, version))
+        if name == "c":
+            raise requests.ConnectionError
+        return ["CVE-1"] if name == "b" else None
+
+    versions = {"a-a": "1", "b": "2", "c": "3", "d": "4"}
+    lines, known = vulnerabilities.verdict(vulnerabilities.complete(answer(*skipped), versions, look), "")
+    assert asked == [("A_a", "1"), ("b", "2"), ("c", "3")]
+    assert lines[0] == "vulnerabilities: b 2: CVE-1"
+    assert lines[-1] == "vulnerabilities: skipped, could not be looked up: A_a, c, d"
+    assert known
+    assert vulnerabilities.complete("nonsense", versions, look) == "nonsense"
 
 
 def test_the_bill_of_materials_has_the_standards_form_and_names_every_part_of_what_users_install() -> None:
