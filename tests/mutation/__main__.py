@@ -1,7 +1,8 @@
 """Mutation testing of `privacy/`: `python -m tests.mutation FOLDER [--share P] [--draw N] [--module M ...]`.
 
 Writes `FOLDER/mutants.jsonl`, a line a mutant, and prints the score and what survived. What an earlier call tried is
-not tried again; with `--again` the mutants that were not killed are, with more of the tests that reach them.
+not tried again; with `--again` the mutants that were not killed are. Quickest is a call with `--near`, which runs the
+tests of `privacy/` itself alone, and then one with `--again`, which tries what they did not notice with all of them.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ TESTS = (
     "src/equipoise/privacy",
 )
 """What might notice a change of the private side: no PostgreSQL, nothing that starts processes, no whole releases."""
+NEAR = ("tests/unit/privacy", "tests/statistics", "src/equipoise/privacy")
+"""The quickest of them, which notice most."""
 OPTIONS = ["-q", "-p", "no:randomly", "-p", "no:xdist", "--doctest-modules", "-o", "tmp_path_retention_policy=none"]
 NOT_RUN = "not slow"
 DEAD = (KILLED, TIMEOUT)
@@ -47,6 +50,7 @@ def main() -> None:
     parser.add_argument("--allowance", type=float, default=30.0, help="seconds of tests a mutant")
     parser.add_argument("--share", type=float, default=1.0, help="of the mutants, chosen at random")
     parser.add_argument("--draw", type=int, default=0, help="which random sample; the same each time")
+    parser.add_argument("--near", action="store_true", help="run the tests of privacy/ itself alone")
     parser.add_argument("--again", action="store_true")
     told = parser.parse_args()
     told.folder.mkdir(parents=True, exist_ok=True)
@@ -68,7 +72,7 @@ def main() -> None:
 
 
 def _run(told: argparse.Namespace, left: list[Mutant], report: Path) -> None:
-    tests = [str(REPOSITORY / path) for path in TESTS]
+    tests = [str(REPOSITORY / path) for path in (NEAR if told.near else TESTS)]
     arguments = [*OPTIONS, "-m", NOT_RUN, "-k", LEFT_OUT, f"--basetemp={told.folder / 'tmp'}", *tests]
     sys.path.insert(0, str(REPOSITORY))
     trials = Trials(SOURCE, left, told.allowance, report, told.folder / "reach.jsonl")

@@ -1,14 +1,15 @@
 """A pytest plugin that collects once and then forks: one process a mutant, with the tests that reach its lines.
 
 The first child runs every collected test and notes, for each, how long it takes and which lines of which module it
-executes. After that a mutant's child changes one function (`swap`) and runs the tests that reach it, those of
-`privacy/` itself before others and the quickest first, until one fails. Limits are in seconds of the processor's time,
-so a busy machine changes nothing.
+executes. After that a mutant's child changes one function (`swap`) and runs the tests that reach it until one fails:
+those first that noticed most changes of the same function a second, the quickest where nothing is known. Limits are in
+seconds of the processor's time, so a busy machine changes nothing.
 """
 
 from __future__ import annotations
 
 import gc
+import hashlib
 import json
 import os
 import resource
@@ -18,26 +19,25 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
+import coverage
 import pytest
 from _pytest.runner import runtestprotocol
 from tests.mutation.mutants import Mutant
+from tests.mutation.record import Record
 from tests.mutation.swap import swap
 
 KILLED, SURVIVED, TIMEOUT, UNREACHED, UNCHANGED = "killed", "survived", "timeout", "not reached", "at import"
 ALIVE, DEAD, NO_FUNCTION = 0, 1, 3
-OWN = ("tests/unit/privacy", "src/equipoise/privacy")
-"""What is most likely to notice a change."""
 
 
 @dataclass
 class Reach:
     """What a test executes, and how long it takes."""
 
+    stamp: str
     seconds: float
-    lines: dict[str, list[int]]
+    lines: dict[str, frozenset[int]]
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Trials:
     Attributes:
         source: The folder of the package.
         mutants: What to try.
-        allowance: Seconds of tests that a mutant may cost, as traced: two or three times as long as they take else.
+        allowance: Seconds of tests that a mutant may cost.
         report: Where results go, a line each.
         notes: Where the first child writes; what an earlier call found out is not found out again.
     """
@@ -58,17 +58,20 @@ class Trials:
     report: Path
     notes: Path
     reached: dict[str, Reach] = field(default_factory=dict)
+    record: Record = field(default_factory=Record)
+    sources: bytes = b""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Instead of running the tests once."""
         items = {item.nodeid: item for item in session.items}
         self._read()
-        unknown = [item for item in session.items if item.nodeid not in self.reached]
+        known = {name: reach.stamp for name, reach in self.reached.items()}
+        unknown = [item for item in session.items if known.get(item.nodeid) != self._stamp(item)]
+        gc.freeze()  # or a child's first collection would copy every page of what was imported
         if unknown:
             _forked(lambda: self._look(unknown), 3600)
             self._read()
-        gc.freeze()  # or a child's first collection would copy every page of what was imported
         with self.report.open("a") as file:
             for number, mutant in enumerate(self.mutants, 1):
                 outcome, killer, seconds = self._try(mutant, items)
@@ -84,46 +87,59 @@ class Trials:
 
     def _read(self) -> None:
         for line in self.notes.read_text().splitlines() if self.notes.exists() else ():
-            name, seconds, lines = json.loads(line)
-            self.reached[name] = Reach(seconds, lines)
+            name, stamp, seconds, lines = json.loads(line)
+            self.reached[name] = Reach(stamp, seconds, {file: frozenset(found) for file, found in lines.items()})
 
     def _look(self, items: list[pytest.Item]) -> int:
         """Run each test by itself, and note the lines of the package that it executes."""
-        prefix = str(self.source) + os.sep
+        tracer = coverage.Coverage(data_file=None, include=[str(self.source / "privacy" / "*")])
+        tracer.set_option("run:disable_warnings", ["no-data-collected"])
         with self.notes.open("a") as file:
             for item in items:
-                lines: dict[str, set[int]] = {}
+                tracer.start()
                 begun = time.process_time()
-                sys.settrace(_tracer(prefix, lines))
                 passed = _passes(item, None)
-                sys.settrace(None)
+                seconds = time.process_time() - begun
+                tracer.stop()
+                data = tracer.get_data()
+                found = {os.path.relpath(name, self.source): data.lines(name) for name in data.measured_files()}
+                tracer.erase()
                 if passed:
-                    found = {name: sorted(numbers) for name, numbers in lines.items()}
-                    file.write(json.dumps([item.nodeid, time.process_time() - begun, found]) + "\n")
+                    file.write(json.dumps([item.nodeid, self._stamp(item), round(seconds, 4), found]) + "\n")
                     file.flush()
         return ALIVE
 
+    def _stamp(self, item: pytest.Item) -> str:
+        """Changes when the test's file does, or the private side, and with it the numbers of its lines."""
+        if not self.sources:
+            paths = sorted((self.source / "privacy").glob("*.py"))
+            self.sources = b"".join(hashlib.sha256(path.read_bytes()).digest() for path in paths)
+        return hashlib.sha256(self.sources + item.path.read_bytes()).hexdigest()[:16]
+
     def _try(self, mutant: Mutant, items: dict[str, pytest.Item]) -> tuple[str, str | None, float]:
         begun = time.monotonic()
-        span = range(mutant.lines[0], mutant.lines[1] + 1)
+        span = set(range(mutant.lines[0], mutant.lines[1] + 1))
         reaching = [
-            (not name.startswith(OWN), reach.seconds, name)
+            name
             for name, reach in self.reached.items()
-            if name in items and not set(span).isdisjoint(reach.lines.get(mutant.file, ()))
+            if name in items and not span.isdisjoint(reach.lines.get(mutant.file, ()))
         ]
+        reaching.sort(key=lambda name: self.record.seconds(mutant, name, self.reached[name].seconds))
         chosen, seconds = [], 0.0
-        for _, cost, name in sorted(reaching):
-            if chosen and seconds + cost > self.allowance:
-                break
-            seconds += cost
-            chosen.append(items[name])
+        for name in reaching:
+            cost = self.reached[name].seconds
+            if not chosen or seconds + cost <= self.allowance:
+                seconds += cost
+                chosen.append(name)
         if not chosen:
             return UNREACHED, None, 0.0
-        killer = self.notes.with_suffix(".killer")
-        killer.write_text("")
-        status = _forked(lambda: _attempt(mutant, chosen, killer), 5 + 1.5 * seconds)
+        note = self.notes.with_suffix(".killer")
+        note.write_text("")
+        status = _forked(lambda: _attempt(mutant, [items[name] for name in chosen], note), 5 + 1.5 * seconds)
         outcome = {ALIVE: SURVIVED, NO_FUNCTION: UNCHANGED, -signal.SIGXCPU: TIMEOUT}.get(status, KILLED)
-        return outcome, killer.read_text() or None, time.monotonic() - begun
+        killer = note.read_text() or None
+        self.record.note(mutant, chosen, killer)
+        return outcome, killer, time.monotonic() - begun
 
 
 def _attempt(mutant: Mutant, chosen: list[pytest.Item], killer: Path) -> int:
@@ -142,22 +158,6 @@ def _attempt(mutant: Mutant, chosen: list[pytest.Item], killer: Path) -> int:
 
 def _passes(item: pytest.Item, following: pytest.Item | None) -> bool:
     return not any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
-
-
-def _tracer(prefix: str, lines: dict[str, set[int]]) -> Callable[[FrameType, str, Any], Any]:
-    def inner(frame: FrameType, event: str, _: Any) -> Any:
-        if event == "line":
-            lines[frame.f_code.co_filename[len(prefix) :]].add(frame.f_lineno)
-        return inner
-
-    def outer(frame: FrameType, _: str, __: Any) -> Any:
-        name = frame.f_code.co_filename
-        if not name.startswith(prefix):
-            return None
-        lines.setdefault(name[len(prefix) :], set()).add(frame.f_lineno)
-        return inner
-
-    return outer
 
 
 def _forked(work: Callable[[], int], seconds: float) -> int:
