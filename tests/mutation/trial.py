@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import math
 import os
 import resource
 import signal
@@ -135,22 +136,24 @@ class Trials:
             return UNREACHED, None, 0.0
         note = self.notes.with_suffix(".killer")
         note.write_text("")
-        status = _forked(lambda: _attempt(mutant, [items[name] for name in chosen], note), 5 + 1.5 * seconds)
+        tests = [(items[name], self.reached[name].seconds) for name in chosen]
+        status = _forked(lambda: _attempt(mutant, tests, note), 5 + 5 * seconds)
         outcome = {ALIVE: SURVIVED, NO_FUNCTION: UNCHANGED, -signal.SIGXCPU: TIMEOUT}.get(status, KILLED)
         killer = note.read_text() or None
         self.record.note(mutant, chosen, killer)
         return outcome, killer, time.monotonic() - begun
 
 
-def _attempt(mutant: Mutant, chosen: list[pytest.Item], killer: Path) -> int:
+def _attempt(mutant: Mutant, chosen: list[tuple[pytest.Item, float]], killer: Path) -> int:
     module = "equipoise." + mutant.file.removesuffix(".py").replace("/", ".")
     try:
         swap(module, mutant.function, mutant.text)
     except LookupError:
         return NO_FUNCTION
-    for item, following in zip(chosen, [*chosen[1:], None], strict=True):
+    for place, (item, seconds) in enumerate(chosen):
         killer.write_text(item.nodeid)
-        if not _passes(item, following):
+        _limit(time.process_time() + 5 + 4 * seconds)  # what makes a test run for ever is noticed soon
+        if not _passes(item, chosen[place + 1][0] if place + 1 < len(chosen) else None):
             return DEAD
     killer.write_text("")
     return ALIVE
@@ -160,6 +163,12 @@ def _passes(item: pytest.Item, following: pytest.Item | None) -> bool:
     return not any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
 
 
+def _limit(seconds: float) -> None:
+    """The process is ended when it has used so much of the processor's time."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), hard))
+
+
 def _forked(work: Callable[[], int], seconds: float) -> int:
     """What `work` returns, in a process of its own with so much of the processor's time; a signal as its negative."""
     child = os.fork()
@@ -167,13 +176,12 @@ def _forked(work: Callable[[], int], seconds: float) -> int:
         status = DEAD
         try:
             os.setsid()
-            limit = int(seconds) + 1
-            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+            _limit(seconds)
             resource.setrlimit(resource.RLIMIT_AS, (12 * 2**30, 12 * 2**30))
             status = work()
         finally:
             os._exit(status)
-    give_up = time.monotonic() + 120 + 20 * seconds
+    give_up = time.monotonic() + 120 + 4 * seconds
     while True:
         found, status = os.waitpid(child, os.WNOHANG)
         if found:
