@@ -102,3 +102,10 @@ def test_a_game_that_hardly_ever_differs_leaves_each_case_half_of_delta_at_most(
     found = game_epsilon(num_rounds=1, distance=0.06, rate=2.0, delta=0.1)
     worth = epsilon_of(rho=0.5, delta=0.5)
     assert found == pytest.approx(math.log1p(0.06 / 0.94 * math.expm1(worth)), rel=1e-5)
+
+
+@pytest.mark.parametrize("rho", [1e-30, 1e-24, 1e-12])
+def test_hardly_any_rho_is_hardly_any_epsilon_and_never_less_than_none(rho: float) -> None:
+    found = epsilon_of(rho=rho, delta=1e-6)
+    assert 0 <= found <= rho + 2 * math.sqrt(rho * math.log(1e6)) + 2e-12
+    assert _log_delta(rho, found) <= math.log(1e-6)

@@ -123,3 +123,12 @@ def test_keeping_charges_its_rate_and_never_keeps_more_often_than_the_slack_allo
     assert (exponents <= 0.3 * scale + 1 + 20 * GRID).all()
     with pytest.raises(SettingError, match="one count"):
         mechanisms.keep(purse, truth.payoffs(np.zeros(2), times=2), epsilon=epsilon, slack=slack, largest=10)
+
+
+def test_the_larger_a_payoff_the_likelier_it_is_kept() -> None:
+    """Counts 7 and 3 of 10, less public 2 and 3, and their negations: payoffs 5, 0, -5, 0; the last is cut at 4."""
+    purse, epsilon, slack = Purse(1), Fraction(1, 25), Fraction(3, 10)
+    mechanisms.keep(purse, bits(3, 10).truth().payoffs(np.array([2.0, 3.0])), epsilon=epsilon, slack=slack, largest=4)
+    exponents, scale = purse.noise.asked[0]
+    assert scale == 50 * GRID
+    assert exponents.tolist() == [15 * GRID + gap * GRID for gap in (0, 4, 8, 4)]

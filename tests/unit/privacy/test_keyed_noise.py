@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,8 @@ from tests.analysts import Charged
 from tests.games import bits
 
 from equipoise.errors import LedgerError, SettingError
-from equipoise.privacy.conditional import WindowTest, measure_paid
+from equipoise.privacy import noisy_stop
+from equipoise.privacy.conditional import WindowTest, _root, measure_paid
 from equipoise.privacy.events import ConditionalRelease, Gaussian, Group
 from equipoise.privacy.keyed_noise import KeyedNoise, _Bits, new_secret
 from equipoise.privacy.noisy_stop import NoisyLimit
@@ -90,3 +92,27 @@ def test_a_noisy_limit_has_noise_of_twice_one_over_epsilon() -> None:
     assert limit.reached(8, 10**9), "limit and margin: whatever the threshold"
     assert not limit.reached(7, 10**9)
     assert limit.reached(7, -(10**9))
+
+
+def test_the_noise_of_a_label_is_for_ever() -> None:
+    """A session that an earlier version began must find the noise that it had: these values never change."""
+    noise = KeyedNoise(SECRET)
+    found = [noise.laplace(("ada", number), Fraction(50)) for number in range(8)]
+    assert found == [-40, -285, -33, -31, -68, 51, -15, -151]
+    assert noise.laplace(("ada", "worst"), Fraction(10**30)) == 1255169447000898709151301612711
+
+
+def test_a_root_that_is_exact_is_taken_as_it_is_and_others_rounded_up() -> None:
+    assert (_root(Fraction(9)), _root(Fraction(25, 4))) == (3.0, 2.5)
+    for variance in (Fraction(2), Fraction(1, 3), Fraction(10**20 + 1)):
+        root = _root(variance)
+        assert Fraction(root) ** 2 >= variance > Fraction(math.nextafter(root, 0)) ** 2
+
+
+def test_a_limit_is_reached_where_count_and_noise_are_at_the_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = NoisyLimit(Fraction(1, 2), 50, 30)
+    for noise in (0, 3, -4):
+        monkeypatch.setattr(noisy_stop, "fresh_laplace", lambda scale, noise=noise: noise)
+        assert limit.threshold() == 50 + noise
+        assert limit.reached(20 - noise, 20)
+        assert not limit.reached(19 - noise, 20)

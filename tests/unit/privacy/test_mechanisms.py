@@ -13,7 +13,7 @@ from equipoise.errors import SettingError
 from equipoise.privacy.events import ConditionalRelease, Draws, Event, Exponential, Gaussian, Laplace, PermuteAndFlip
 from equipoise.privacy.mechanisms import ConditionalTest, draw, float_above, measure, measure_pure, select, select_pure
 from equipoise.privacy.noise import ExactNoise, Noise
-from equipoise.privacy.private import GRID
+from equipoise.privacy.private import GRID, Private, _Alike
 
 
 @dataclass
@@ -150,3 +150,9 @@ def test_whole_counts_are_selected_and_drawn_at_twice_one_over_epsilon() -> None
     assert payer.debits == [Exponential(Fraction(1, 50)), Draws(Fraction(1, 50), 3), Draws(Fraction(1, 50), 2)]
     assert payer.scales == [100.0, 100.0, 100.0 * GRID]
     assert drawn.tolist() == [5, 5, 5]
+
+
+def test_a_count_that_moves_by_two_is_not_tested() -> None:
+    wide = Private(np.array([7]), _Alike(2, 1))
+    with pytest.raises(SettingError, match="sensitivity 1"):
+        ConditionalTest(Exact(), epsilon=Fraction(1), max_hits=1, delta=Fraction(1, 9)).test(wide, threshold=0)

@@ -70,3 +70,13 @@ def test_nothing_is_charged_when_the_program_is_not_solved(monkeypatch: pytest.M
         measure_public_error(Gate(book), GAME.truth(), GAME.workload, GAME.num_rows, SUPPORT, rho=Fraction(1, 10))
     assert not book.charged
     assert not book.stored
+
+
+def test_errors_of_several_tables_move_together_and_each_by_its_own() -> None:
+    scores = mixture_error.mixture_scores(GAME.truth(), GAME.workload, GAME.num_rows, [SUPPORT, SUPPORT[:, ::2]])
+    each = mixture_error.SENSITIVITY
+    assert (scores.norms.linf, scores.norms.l1, scores.norms.l2_squared) == (each, 2 * each, 2 * each**2)
+    assert scores.take(np.array([1])).norms.l1 == each
+    better, worse = reveal(scores).tolist()
+    assert worse <= better <= 0
+    assert -better == int(reveal(mixture_error.mixture_error(GAME.truth(), GAME.workload, GAME.num_rows, SUPPORT))[0])

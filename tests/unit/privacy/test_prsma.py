@@ -154,6 +154,8 @@ def test_prsma_refuses_too_many_calls_before_anything_is_paid() -> None:
         prsma(Gate(book), records(), Conjunctions(5), **settings)
     with pytest.raises(SettingError, match="failure"):
         blocks_of(10**6, **settings, failure=0.7)
+    with pytest.raises(SettingError, match="failure"):
+        blocks_of(10**6, **settings, failure=0.0)
     few = blocks_of(400, **LARGE)
     assert blocks_within(400, **LARGE, max_calls=few.num_calls) == few
     with pytest.raises(CapacityError, match="times each"):
@@ -186,3 +188,20 @@ def test_public_records_are_weighed_in_a_blocks_share_of_the_table(monkeypatch: 
         prsma(Gate(MemoryBook(PLENTY)), points, Conjunctions(3), minimiser=ByEnumeration(), public=given, **LARGE)
     assert len(seen) == plan.num_calls
     assert all(public is not None and public.weights.tolist() == [plan.block_size, -plan.block_size] for public in seen)
+
+
+def test_prsma_plans_for_the_failure_that_is_asked_for() -> None:
+    book, failure = MemoryBook(PLENTY), 1e-6
+    plan, counting = blocks_of(400, **LARGE, failure=failure), Counting()
+    assert plan.num_calls != blocks_of(400, **LARGE).num_calls
+    prsma(Gate(book, noise=NoNoise()), records(), Conjunctions(5), minimiser=counting, failure=failure, **LARGE)
+    assert counting.calls == plan.num_calls
+
+
+def test_prsma_made_again_is_what_it_was() -> None:
+    book, counting = MemoryBook(PLENTY), Counting()
+    first = prsma(Gate(book, noise=NoNoise()), records(), Conjunctions(5), minimiser=counting, **LARGE)
+    calls = counting.calls
+    again = prsma(Gate(book, noise=NoNoise()), records(), Conjunctions(5), minimiser=counting, **LARGE)
+    assert again.parameters.tolist() == first.parameters.tolist()
+    assert (counting.calls, len(book.charged)) == (calls, 1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from equipoise.errors import SettingError
+from equipoise.errors import LedgerError, SettingError
 from equipoise.privacy import random_runs
 from equipoise.privacy.accountant import Cost, cost, epsilon_at, rho_at, rho_of
 from equipoise.privacy.events import Tuned
@@ -117,3 +117,11 @@ def test_small_means_have_a_parameter() -> None:
     for mean in (1.0, 10_001.0):
         with pytest.raises(SettingError, match="mean"):
             random_runs.stop_of("geometric", mean)
+
+
+@pytest.mark.parametrize(
+    "text", ["1 1", "- 1 0", "1 1 -", "1 1 -1", "-1 1 0", "1 1 0 0 1 0 0 0", "1 1 0 0 1 -", "1 x 0"]
+)
+def test_what_is_no_cost_is_not_read(text: str) -> None:
+    with pytest.raises(LedgerError, match="it is damaged"):
+        cost_from_text(text)

@@ -247,3 +247,12 @@ def test_what_a_learner_says_of_its_noise_and_price() -> None:
     blocks = blocks_of(400, epsilon=Fraction(20), delta=ONE)
     assert learner("prsma", ONE).event == blocks.event
     assert learner("prsma", ONE).noise_scale == 0
+
+
+def test_the_published_scale_is_what_is_drawn_and_charged_where_it_is_asked_for() -> None:
+    book, settings = MemoryBook(PLENTY), {"epsilon": ONE, "delta": Fraction(1, 10**6), "published_scale": NO_PROOF}
+    chosen = gaussian_rspm(
+        Gate(book, noise=NoNoise()), records(), Conjunctions(5), minimiser=ByEnumeration(), **settings
+    )
+    assert chosen.event == gaussian_event(Conjunctions(5), **settings)
+    assert [event for event, _ in book.charged] == [chosen.event]

@@ -86,3 +86,19 @@ def test_a_refusal_tells_of_what_rests_on_solvers_and_of_failures() -> None:
     some = [Cost(RHO, conditional_rho=RHO), Cost(RHO)]
     for pair in (some, some[::-1]):
         assert "certificates" in refusal("people", 1.0, 1e-6, *pair)
+
+
+def test_where_failures_leave_nothing_of_delta_nothing_fits_but_pure_costs() -> None:
+    failure = Fraction(1, 10**7)
+    delta = (1 + math.exp(1.0)) * float(failure) * (1 + 1e-9)
+    assert not fits(Cost(Fraction(1, 10**9), None, failure), epsilon=1.0, delta=delta)
+    assert fits(Cost(Fraction(1, 10**9), Fraction(1), failure), epsilon=1.0, delta=delta)
+
+
+def test_a_refusal_counts_a_tuned_release_at_the_totals_order() -> None:
+    tuned = Cost(RHO / 100, None, shift=Fraction(1, 100), factor=Fraction(3))
+    said = refusal("people", 1.0, 1e-6, tuned, tuned)
+    worth = float(accountant.rho_at(tuned, epsilon=1.0, delta=1e-6))
+    assert worth > 2 * float(tuned.rho)
+    assert f"spent  rho {worth:.6g}, which is epsilon {accountant.epsilon_at(tuned, delta=1e-6):.4g}" in said
+    assert f"asked  rho {worth:.6g}" in said

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from tests.games import pairs
 from tests.learners import records
+from tests.noise import NoNoise
 
 from equipoise.audit.book import MemoryBook
-from equipoise.errors import DataError, SettingError
+from equipoise.core import IntArray
+from equipoise.errors import CertificateError, DataError, SettingError
 from equipoise.oracles.classes.conjunctions import Conjunctions
 from equipoise.oracles.classes.minimisers import ByEnumeration
-from equipoise.oracles.classes.query_class import WeightedPoints
+from equipoise.oracles.classes.query_class import Minimum, WeightedPoints
 from equipoise.privacy.accountant import Cost
+from equipoise.privacy.enumerated import choose_enumerated
 from equipoise.privacy.events import Exponential, Prsma, SeparatorGaussian, SeparatorLaplace
 from equipoise.privacy.gate import Gate
 from equipoise.privacy.learner import Learner
+from equipoise.privacy.perturbed import PublicPoints
 from equipoise.privacy.private import reveal
 from equipoise.privacy.private_points import PrivatePoints, unseal
 from equipoise.privacy.private_rows import PrivateRows
@@ -152,3 +157,58 @@ def test_a_learner_chooses_again_what_it_chose_and_the_next_by_its_number(mechan
         again = chooser.choose(Gate(book), opposite, number=number)
         assert again.parameters.tolist() == expected.parameters.tolist()
     assert len(book.charged) == 2
+
+
+def test_public_records_are_weighed_by_every_mechanism_and_the_class_is_told_again() -> None:
+    """All records say x_0 and x_2; 10,000 public ones say that x_1 is right, beyond doubt at epsilon 400."""
+    points = records(num_features=3)
+    bits = np.array([[1, 1, 1], [0, 1, 0], [0, 0, 0], [1, 0, 1]], dtype=np.uint8)
+    public = PublicPoints(bits, np.array([-10_000, -10_000, 10_000, 10_000]))
+    for mechanism in ("exponential", "rspm", "gaussian_rspm"):
+        chooser = learner(mechanism, Fraction(1, 100), Fraction(400))
+        book = MemoryBook(Cost(Fraction(10**9), None, Fraction(1), conditional_rho=Fraction(10**9)))
+        assert chooser.choose(Gate(book), points, public=public).parameters.tolist() == [0, 1, 0]
+        again = chooser.choose(Gate(book), points)
+        assert (again.query_class, again.event) == (Conjunctions(3), chooser.event)
+
+
+class Seeking(ByEnumeration):
+    """Counts its calls."""
+
+    calls = 0
+
+    def solve(self, instance: WeightedPoints) -> Minimum:
+        Seeking.calls += 1
+        return super().solve(instance)
+
+
+@pytest.mark.parametrize("mechanism", ["rspm", "gaussian_rspm", "prsma"])
+def test_the_learners_own_minimiser_seeks(mechanism: str) -> None:
+    before, epsilon = Seeking.calls, Fraction(30)
+    delta = Fraction(5) if mechanism == "prsma" else Fraction(1, 100)
+    chooser = Learner(Conjunctions(3), mechanism, epsilon, delta, Seeking(), 400)  # type: ignore[arg-type]
+    book = MemoryBook(Cost(Fraction(10**9), None, Fraction(10), conditional_rho=Fraction(10**9)))
+    with suppress(CertificateError):
+        chooser.choose(Gate(book), records(num_features=3))
+    assert Seeking.calls > before
+
+
+class Noting(NoNoise):
+    """No noise; remembers how it was asked to select."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[object, ...]] = []
+
+    def largest(self, scores: IntArray, scale: float, num_selected: int, law: str) -> IntArray:
+        self.asked.append((scale, num_selected, law))
+        return super().largest(scores, scale, num_selected, law)  # type: ignore[arg-type]
+
+
+def test_every_query_is_tried_by_the_law_and_at_the_scale_that_is_charged() -> None:
+    """Permute-and-flip of the same epsilon would cost four times the rho that is charged."""
+    noise, book = Noting(), MemoryBook(Cost(Fraction(10**9), None))
+    chosen = choose_enumerated(
+        Gate(book, noise=noise), records(num_features=3), Conjunctions(3), epsilon=Fraction(1, 2)
+    )
+    assert noise.asked == [(2 * 64 / 0.5, 1, "gumbel")]
+    assert chosen.event == Exponential(Fraction(1, 2))
