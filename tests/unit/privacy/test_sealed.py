@@ -110,6 +110,8 @@ def test_a_move_that_is_sealed_is_not_drawn_again(tmp_path: Path) -> None:
     play(trials.game(1, SHARE), 0, 3)
     again = trials.game(1, SHARE).record(0, lambda debit, spent: never())  # type: ignore[arg-type, return-value]
     assert again.ids.tolist() == [3]
+    play(trials.score(1, SHARE), 0, 4)
+    assert sealed(run) == [(-1, 0), (2, 0), (3, 0)], "a score never takes the place of another trial's game"
     run.finish()
     with pytest.raises(LedgerConflict):
         play(trials.game(1, SHARE), 1, 3)
