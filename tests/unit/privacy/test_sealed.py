@@ -148,3 +148,12 @@ def test_closing_gives_nothing_back_and_leaves_nothing(tmp_path: Path) -> None:
         trials.choose(0, Chosen(4, 1))
     with pytest.raises(LedgerConflict):
         trials.begin(EVENT, never)
+
+
+def test_a_sealed_move_locks_the_account_before_anything_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    account, locked, whole = account_in(tmp_path), [], store.write
+    _, trials = begun(account)
+    monkeypatch.setattr(store, "write", lambda engine, key=None: locked.append(key) or whole(engine, key))
+    play(trials.game(0, SHARE), 0, 3)
+    trials.choose(0, Chosen(4, 1))
+    assert locked == [account._key] * 2
