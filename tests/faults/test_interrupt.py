@@ -83,7 +83,7 @@ def finish(arguments: list[str]) -> dict[str, Any]:
 
 def test_an_interrupted_fit_goes_on_and_ends_as_if_it_had_not_been(folder: Path) -> None:
     # Many sweeps and components, so that the fit lasts; the measurement is one move, made before it.
-    fit = ("--option", "num_sweeps=150", "--option", "num_components=300")
+    fit = ("--option", "num_sweeps=150", "--option", "num_components=300", "--option", "num_top_ups=0")
     arguments = command(folder, "release", *fit, "-o", str(folder / "out"))
     code, said = interrupt(arguments, lambda: committed(folder, "moves") > 0)
     assert code == 130, said

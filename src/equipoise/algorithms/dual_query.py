@@ -52,7 +52,6 @@ from equipoise.algorithms.records import (
     weighs_draws,
 )
 from equipoise.data_players.best_records import BestRecords, Noise
-from equipoise.errors import SettingError
 from equipoise.query_players.hedge import Hedge
 
 __all__ = ["DualQuery"]
@@ -66,9 +65,7 @@ class DualQuery:
     title: ClassVar[str] = "multiplicative weights over the queries against best records by an oracle"
     citations: ClassVar[tuple[str, ...]] = ("gaboardi2014dual",)
     guarantee: ClassVar[str] = "zCDP by exponential mechanisms, or pure epsilon with --pure"
-    when: ClassVar[str] = (
-        "thousands of binary columns, millions of conjunctions: nothing is kept for a column or a cell"
-    )
+    when: ClassVar[str] = "thousands of binary columns, millions of conjunctions: nothing is kept for a column or cell"
 
     num_rounds: int | None = None
     num_draws: int | None = None
@@ -83,10 +80,10 @@ class DualQuery:
 
     def plan(self, setting: Setting) -> Plan:
         """See `Algorithm.plan`."""
-        require_records(num_records=self.num_records, memory=self.memory, noise_scale=self.noise_scale)
-        if self.burn_in is not None and not 0 <= self.burn_in < 1:
-            raise SettingError("burn_in, the share of the rounds that are left out, must be at least 0 and below 1")
-        asked, setting = setting.workload, padded(setting, self._extra)
+        given = {"num_records": self.num_records, "memory": self.memory}
+        require_records(**given, noise_scale=self.noise_scale, burn_in=self.burn_in)
+        extra = 0 if self.mode == "theory" else self.num_extra_queries
+        asked, setting = setting.workload, padded(setting, extra, is_published=self.num_records == self.memory == 1)
         drawing, (num_records, noise_scale) = self._drawing(setting), self._records(setting)
         hedge = Hedge(setting.num_rows, drawing.rate, drawing.num_draws)
         memory = game_bytes(setting, drawing.num_rounds, num_records, noise_scale)
@@ -126,14 +123,6 @@ class DualQuery:
             skipped=1 if theory else 1 + max(1, round(self._burn_in(setting) * drawing.num_rounds)),
         )
         return Players(Hedge(setting.num_rows, drawing.rate, drawing.num_draws), data_player)
-
-    @property
-    def _extra(self) -> int | None:
-        """None where nothing was said; none for the game of the theorem, and by default for the published one."""
-        if self.mode == "theory":
-            return 0
-        published = self.num_records == 1 and self.memory == 1
-        return 0 if published and self.num_extra_queries is None else self.num_extra_queries
 
     def _records(self, setting: Setting) -> tuple[int, float]:
         """Records a round, and the scale of the noise on them."""

@@ -37,15 +37,18 @@ BYTES = 400
 none are added."""
 
 
-def padded(setting: Setting, num_extra: int | None) -> Setting:
+def padded(setting: Setting, num_extra: int | None, *, is_published: bool = False) -> Setting:
     """The setting with up to that many further queries; None for as many as public facts advise.
+
+    A game as published is played with none, unless a number is given.
 
     They are the same for the same workload, so a plan, the release and a second start after a kill have the same.
 
     Raises:
         SettingError: the number makes no sense, or the workload is not of conjunctions.
     """
-    number = default_extra(setting) if num_extra is None else num_extra
+    advised = 0 if is_published else default_extra(setting)
+    number = advised if num_extra is None else num_extra
     workload = setting.workload
     if number == 0:
         return setting

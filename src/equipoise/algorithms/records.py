@@ -101,7 +101,9 @@ def _wide(setting: Setting) -> bool:
     return sum(setting.workload.domain.sizes) > WIDE
 
 
-def require_records(*, num_records: int | None, memory: int | None = 1, noise_scale: float | None = None) -> None:
+def require_records(
+    *, num_records: int | None, memory: int | None = 1, noise_scale: float | None = None, burn_in: float | None = None
+) -> None:
     """Refuse options of the data player that make no sense.
 
     Raises:
@@ -111,6 +113,8 @@ def require_records(*, num_records: int | None, memory: int | None = 1, noise_sc
         raise SettingError("num_records and memory must be at least 1")
     if noise_scale is not None and not 0 <= noise_scale < math.inf:
         raise SettingError("noise_scale must be a number that is not negative")
+    if burn_in is not None and not 0 <= burn_in < 1:
+        raise SettingError("burn_in, the share of the rounds that are left out, must be at least 0 and below 1")
 
 
 def game_bytes(setting: Setting, num_rounds: int, num_records: int, noise_scale: float) -> int:
