@@ -19,6 +19,7 @@ from equipoise.data.distributions import Histogram
 from equipoise.data.domain import Domain
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.gate import Gate
+from equipoise.privacy.private import GRID, Private, reveal
 from equipoise.queries.played import Played
 from equipoise.queries.workload import Group, Workload
 from equipoise.query_players.best_marginal import BestMarginal
@@ -117,3 +118,28 @@ def test_half_the_noise_would_be_caught() -> None:
     """Negative control."""
     found, rho = divergence(0.5)
     assert found > 2.0 * 2.0 * rho
+
+
+def test_a_selection_by_agreement_costs_what_it_is_charged_and_half_the_noise_more() -> None:
+    """The law of the choice between a pair and its two columns, on every neighbour of small tables."""
+    domain = Domain(("a", "b"), (2, 3))
+    workload = Workload(domain, (Group((0, 1), (2, 3)), Group((0,), (2,)), Group((1,), (3,))))
+    rng, epsilon, worst = np.random.default_rng(2), 0.5, {1.0: 0.0, 0.5: 0.0}
+    for _ in range(30):
+        rows = np.array([rng.integers(0, 2, 6), rng.integers(0, 3, 6)])
+        counts = rng.uniform(0, 4, 11)
+
+        def laws(records: np.ndarray, sabotage: float, counts: np.ndarray = counts) -> np.ndarray:
+            truth = Private(workload.count_rows(records.astype(np.uint8)), workload)
+            scores = reveal(truth.agreements(counts, [group.shape for group in workload.groups]))
+            scale = sabotage * 2 * GRID / epsilon
+            return np.array([log_exponential_mechanism(scores, scale, chosen) for chosen in range(3)])
+
+        for record, a, b in itertools.product(range(6), range(2), range(3)):
+            others = rows.copy()
+            others[:, record] = a, b
+            for sabotage in worst:
+                ratio = float(np.abs(laws(rows, sabotage) - laws(others, sabotage)).max())
+                worst[sabotage] = max(worst[sabotage], ratio)
+    assert 0.7 * epsilon < worst[1.0] <= epsilon
+    assert worst[0.5] > epsilon

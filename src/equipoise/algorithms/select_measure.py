@@ -20,7 +20,7 @@ from equipoise.game.error_bars import SelectionEvidence
 from equipoise.privacy import accountant
 from equipoise.privacy.events import Event, Exponential, Gaussian, Laplace, PermuteAndFlip
 from equipoise.query_players.annealed import Annealed
-from equipoise.query_players.best_marginal import BestMarginal, MeasureAll, Score
+from equipoise.query_players.best_marginal import BestMarginal, MeasureAll, PairScore, Score
 from equipoise.query_players.best_response import BestResponse, laplace_stddev
 from equipoise.query_players.player import QueryPlayer
 
@@ -58,7 +58,7 @@ class Split:
     measurement_stddev: float
     measurement_epsilon: Fraction | None = None
     schedule: Schedule = "fixed"
-    score: Score = "largest"
+    score: Score | PairScore = "largest"
 
     def events(self, setting: Setting) -> tuple[tuple[Event, int], ...]:
         """What the whole run will be charged; when the schedule is annealed, other events that cost no more."""
@@ -137,7 +137,7 @@ def split(
     moves: Literal["cell", "marginal"] = "cell",
     num_selected: int = 1,
     schedule: Schedule = "fixed",
-    score: Score = "largest",
+    score: Score | PairScore = "largest",
 ) -> Split:
     """Spend the budget evenly over the rounds: a share on selection, the rest on measurement.
 

@@ -25,23 +25,26 @@ from equipoise.query_players.top_up import TopUp
 
 __all__ = ["ToppedUp", "plan_topped_up"]
 
-KEPT = Fraction(6, 100)
-"""Part of the budget that each round of the top-up spends."""
+KEPT, NUM_ROUNDS = 0.12, 4.0
+"""Part of the budget that the top-up spends in all, and its rounds, at `USUAL` noise."""
 
-SELECTION_SHARE = Fraction(3, 5)
-"""Of that, the part for the selection: among many marginals it must not miss the one that stands out, whose cells the
-rest then tells well enough."""
+KEPT_GROWS, ROUNDS_GROW = 0.6, 0.35
+"""Powers of the noise with which they grow: the less can be measured, the more must be chosen."""
 
-NUM_ROUNDS = 2
-"""Rounds of the top-up, where there is one."""
+MOST_KEPT, MOST_ROUNDS = 0.4, 8
+"""Where that ends: what is not measured at first is not known when there is something to choose."""
+
+SELECTION_SHARE = Fraction(2, 5)
+"""Part of a round for the selection: among many pairs it must not miss the one that stands out, whose cells the rest
+then tells well enough."""
 
 MOST_COLUMNS = 2
 """Columns of a marginal that may be selected, at most: what stands out does so in a pair, and a marginal of more
 columns costs as much but has its noise in more cells."""
 
-COARSE = 0.012
-"""Noise, as a part of the rows, from which there is one: that of a marginal when all of the workload's share the budget
-equally. With less noise the fit may go on until it has learnt what stands out."""
+COARSE, USUAL = 0.012, 0.03
+"""Noise, as a part of the rows, from which there is a top-up, and where it is as above: that of a marginal when all of
+the workload's share the budget equally. With less noise the fit may go on until it has learnt what stands out."""
 
 
 @dataclass(frozen=True)
@@ -110,13 +113,13 @@ def plan_topped_up(setting: Setting, method: str, *, objective: Objective, num_r
     resolution = setting.num_rows**2 * float(setting.rho_per_record)
     subsets = closure(tuple(c for c in columns if sizes[c] > 1) for columns in sets)
     candidates = [columns for columns in subsets if len(columns) <= MOST_COLUMNS]
+    usual_rounds, each = _usual(math.sqrt(len(sets) / resolution))
     if num_rounds is None:
-        is_coarse = math.sqrt(len(sets) / resolution) > COARSE
-        num_rounds = NUM_ROUNDS if is_coarse and len(candidates) > 2 * NUM_ROUNDS else 0
-    kept = num_rounds * KEPT
+        num_rounds = usual_rounds if len(candidates) > 2 * usual_rounds else 0
+    kept = num_rounds * each
     if num_rounds < 0 or kept > Fraction(1, 2) or (num_rounds and len(candidates) <= num_rounds):
         raise SettingError(
-            f"num_top_ups must lie between 0 and {int(1 / (2 * KEPT))}, and below the number of marginals that could be"
+            f"num_top_ups must lie between 0 and {int(1 / (2 * each))}, and below the number of marginals that could be"
             f" selected, {len(candidates)}"
         )
     chosen = choose_measurements(sizes, sets, resolution * float(1 - kept), objective=objective)
@@ -125,4 +128,18 @@ def plan_topped_up(setting: Setting, method: str, *, objective: Objective, num_r
     shares = dict.fromkeys(candidates, 0.0) | dict(chosen.shares)
     static = plan_static(replace(setting, rho=setting.rho * (1 - kept)), shares)
     later = replace(setting, workload=static.asked, rho=setting.rho * kept)
-    return ToppedUp(static, split(later, num_rounds=num_rounds, selection_share=SELECTION_SHARE, moves="marginal"))
+    rounds = split(later, num_rounds=num_rounds, selection_share=SELECTION_SHARE, moves="marginal", score="agreement")
+    return ToppedUp(static, rounds)
+
+
+def _usual(noise: float) -> tuple[int, Fraction]:
+    """Rounds where nobody says how many, and the part of the budget that each spends (also of those asked for).
+
+    Example:
+        >>> _usual(0.03), _usual(0.2), _usual(0.001)[0]
+        ((4, Fraction(3, 100)), (8, Fraction(47, 1000)), 0)
+    """
+    relative = max(noise, COARSE) / USUAL
+    num_rounds = min(MOST_ROUNDS, round(NUM_ROUNDS * relative**ROUNDS_GROW))
+    kept = min(MOST_KEPT, KEPT * relative**KEPT_GROWS)
+    return num_rounds if noise > COARSE else 0, Fraction(round(1000 * kept / num_rounds), 1000)

@@ -6,7 +6,9 @@ for them, and a fit that must stop early (the rest is noise) stops before they h
 that are beyond doubt far above independence get their components at once. Post-processing of the measurements.
 
 With shares a and b of the two values and p of both together, a part d of the components that has nothing else, the
-others being independent, gives p = d + (a - d)(b - d)/(1 - d); hence d = (p - ab)/(1 + p - a - b).
+others being independent, gives p = d + (a - d)(b - d)/(1 - d); hence d = (p - ab)/(1 + p - a - b). One cell after the
+other: the next one is measured against what is left of the pair's columns then. Where nearly all of the married are
+husbands, what is left of the married is so little that wives, who are few, stand out only against that.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import numpy as np
 
 from equipoise.core import FloatArray, IntArray
 from equipoise.data_players.mixture_block import Columns, Measured
-from equipoise.data_players.mixture_pooled import pooled_pairs
+from equipoise.data_players.mixture_pooled import Pooled, pooled_pairs
 
 __all__ = ["NUM_DRAWS", "Together", "starting_tables", "values_together"]
 
@@ -64,19 +66,32 @@ def values_together(measured: Mapping[Columns, Measured], one_ways: Sequence[Flo
         one_ways: The distribution of each column, as far as it is known.
     """
     found = []
-    for (first, second), (shares, stddev) in pooled_pairs(measured, one_ways).items():
-        if stddev < PRECISE:
-            continue
-        a, b = one_ways[first][:, None], one_ways[second][None, :]
-        above, room = shares - a * b, np.minimum(a, b) - a * b
-        strong = (above > BEYOND_DOUBT * stddev) & (room > ROOM * stddev) & (above > NEARLY * room)
+    for columns, pair in pooled_pairs(measured, one_ways).items():
+        if pair.stddev >= PRECISE:
+            found += _of_pair(columns, pair, one_ways)
+    return [cell for _, cell in sorted(found, key=lambda each: -each[0])]
+
+
+def _of_pair(columns: tuple[int, int], pair: Pooled, one_ways: Sequence[FloatArray]) -> list[tuple[float, Together]]:
+    """The cells of one pair, each with how far it is believed to be above what those before it leave."""
+    shares, stddev = pair
+    a, b = (one_ways[c].copy() for c in columns)
+    left, found, taken = 1.0, [], np.zeros(shares.shape)
+    for _ in range(shares.size):
+        expected = np.multiply.outer(a, b) / left
+        above, room = shares - taken - expected, np.minimum(a[:, None], b[None, :]) - expected
+        strong = (above > BEYOND_DOUBT * stddev) & (room > ROOM * stddev) & (above > NEARLY * room) & (taken == 0.0)
+        if not strong.any():
+            break
         # A standard deviation less than was seen: too many components are harder to unlearn than too few.
         believed = np.minimum(above, room) * (1.0 - stddev / np.maximum(above, stddev))
-        parts = believed / np.maximum(1.0 + a * b + believed - a - b, 1e-9)
-        for v, w in zip(*np.nonzero(strong), strict=True):
-            cell = Together((first, second), (int(v), int(w)), float(parts[v, w]))
-            found.append((float(believed[v, w]), cell))
-    return [cell for _, cell in sorted(found, key=lambda each: -each[0])]
+        v, w = np.unravel_index(int(np.where(strong, believed, -np.inf).argmax()), shares.shape)
+        both = expected[v, w] + believed[v, w]
+        part = float((both * left - a[v] * b[w]) / (left + both - a[v] - b[w]))
+        found.append((float(believed[v, w]), Together(columns, (int(v), int(w)), part)))
+        taken[v, w] = part
+        a[v], b[w], left = a[v] - part, b[w] - part, left - part
+    return found
 
 
 def starting_tables(

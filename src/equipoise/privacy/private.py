@@ -7,7 +7,8 @@ for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple, NoReturn, Protocol
 
@@ -154,6 +155,36 @@ class Private(Unseen):
         result._unit, result._factor = GRID, times
         return result
 
+    def agreements(self, counts: FloatArray, shapes: Sequence[tuple[int, ...]]) -> Private:
+        """For each marginal, how far it is from public counts: of a pair, the largest error of any agreement.
+
+        Two values agree in a record that has both or neither. With d the errors of a pair's cells, that of an agreement
+        is 2 d_ij - Σ_i d - Σ_j d + Σ d: twice that of the cell where the two columns' own counts are right. Of
+        marginals of one column, or of three and more, it is the largest error of a cell.
+
+        Args:
+            counts: Public counts of all queries, rounded to 1/GRID of a count.
+            shapes: Number of values of each column of each marginal; together they are the whole workload.
+
+        Guarantees:
+            Requires that the queries of each marginal are its cells, so that a record counts in one cell. An agreement,
+            like a cell, is then a number of records with a property: it moves by at most one when a record is replaced.
+            So does the largest error over any of them, hence each score moves by at most 1.
+        """
+        if self._unit != 1 or self._ids is not None:
+            raise TypeError("agreements are taken of the counts of a whole workload")
+        errors = self._values * GRID - np.rint(np.asarray(counts, dtype=np.float64) * GRID).astype(np.int64)
+        bounds = np.cumsum([0, *(math.prod(shape) for shape in shapes)])
+        if bounds[-1] != len(errors):
+            raise TypeError("agreements are taken of whole marginals")
+        scores = [
+            np.abs(_agreements(errors[begin:end].reshape(shape)) if len(shape) == 2 else errors[begin:end]).max()
+            for shape, (begin, end) in zip(shapes, pairwise(bounds), strict=True)
+        ]
+        result = Private(np.array(scores, dtype=np.int64), _Alike(1, len(scores)))
+        result._unit = GRID
+        return result
+
     def weighted(self, weights: IntArray) -> Private:
         """Each count times a public positive integer."""
         factors = np.asarray(weights, dtype=np.int64)
@@ -225,6 +256,10 @@ class Private(Unseen):
 
     def __repr__(self) -> str:
         return f"Private({self.num_values} counts)"
+
+
+def _agreements(errors: IntArray) -> IntArray:
+    return np.asarray(2 * errors - errors.sum(axis=1)[:, None] - errors.sum(axis=0)[None, :] + errors.sum())
 
 
 def reveal(truth: Private) -> IntArray:

@@ -4,6 +4,9 @@ All cells of a marginal cost twice what one cell costs (a replaced record leaves
 many they are: far more information for the price than the papers' single cells. A marginal's score is one of
 
     largest               the largest error of a cell: sensitivity one count
+    agreement             of a pair, the largest error of how many records have both of two values or neither: twice a
+                          cell's error where the columns' own counts are right, at the same sensitivity, so what two
+                          columns have to do with one another is found for a quarter of the price
     largest_less_noise    less what the noise of measuring it may be expected to leave: σ √(2 log 2m) for m cells, a
                           bound on the mean of the largest of m
     total_less_noise      the sum of all errors: sensitivity two counts (MECHANISMS section 10, item 7), less the
@@ -28,11 +31,13 @@ from equipoise.privacy.gate import Gate, Turn
 from equipoise.privacy.private import Private
 from equipoise.queries.played import Played
 from equipoise.queries.queries import Queries
+from equipoise.queries.workload import Workload
 from equipoise.query_players.best_response import Seen, laplace_stddev
 
-__all__ = ["BestMarginal", "MeasureAll", "Score"]
+__all__ = ["BestMarginal", "MeasureAll", "PairScore", "Score"]
 
 Score: TypeAlias = Literal["largest", "largest_less_noise", "total_less_noise"]
+PairScore: TypeAlias = Literal["agreement"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class BestMarginal:
     selection_epsilon: Fraction
     measurement_stddev: float | None = None
     measurement_epsilon: Fraction | None = None
-    score: Score = "largest"
+    score: Score | PairScore = "largest"
     repeats: bool = False
     candidates: tuple[int, ...] | None = None
 
@@ -71,7 +76,7 @@ class BestMarginal:
         counts = self.num_rows * played.answers
 
         def draw(turn: Turn) -> Move:
-            scores = self._scores(state.truth.distance(counts), workload)
+            scores = self._scores(state.truth, counts, workload)
             if self.candidates is not None:
                 scores = scores.take(np.array(self.candidates, dtype=np.int64))
             left = scores.ids if self.repeats else np.setdiff1d(scores.ids, state.measured)
@@ -87,9 +92,14 @@ class BestMarginal:
         """Remember which group a move measured."""
         return Seen(state.truth, np.union1d(state.measured, played.workload.group_of(move.ids[:1])))
 
-    def _scores(self, errors: Private, workload: Queries) -> Private:
-        """One score a group, from the errors of all queries."""
+    def _scores(self, truth: Private, counts: FloatArray, workload: Queries) -> Private:
+        """One score a group, from what was played of all queries."""
         weights = workload.weights()
+        if self.score == "agreement":
+            assert isinstance(workload, Workload)
+            scores = truth.agreements(counts, [group.shape for group in workload.groups])
+            return scores.weighted(weights[workload.starts[:-1]])
+        errors = truth.distance(counts)
         if weights.max(initial=1) > 1:
             errors = errors.weighted(weights)
         scores = errors.sums(workload.starts) if self.score == "total_less_noise" else errors.maxima(workload.starts)

@@ -19,7 +19,7 @@ from equipoise.answers import unbiased
 from equipoise.errors import SettingError
 from equipoise.game.error_bars import error_bars
 from equipoise.game.loop import Outcome, play
-from equipoise.privacy import Private
+from equipoise.privacy import Private, accountant
 from equipoise.privacy.events import Exponential, Gaussian
 from equipoise.privacy.gate import Gate
 from equipoise.privacy.noise import Noise
@@ -64,8 +64,19 @@ def test_the_plan_and_its_top_up_recompose_to_the_budget(rho: Fraction, unit: in
 
 
 def test_there_is_a_top_up_where_the_plans_noise_is_coarse() -> None:
-    assert Mixture().plan(setting(COARSE)).options["num_top_ups"] == 2
+    assert Mixture().plan(setting(COARSE)).options["num_top_ups"] == 4
     assert Mixture().plan(setting(FINE)).options["num_top_ups"] == 0
+
+
+def test_the_coarser_the_noise_the_more_is_left_to_be_chosen() -> None:
+    """Parts of the budget for four selections: two fifths of four of at most eight rounds of two fifths of it all."""
+    parts = []
+    for rho in (COARSE, COARSE / 4, COARSE / 16, COARSE / 1000):
+        plan = Mixture(num_top_ups=4).plan(setting(rho))
+        selections = [(event, times) for event, times in plan.events if isinstance(event, Exponential)]
+        parts.append(float(accountant.total(selections).rho / rho))
+    assert parts == sorted(parts)
+    assert 0.04 < parts[0] < parts[-1] <= 0.4 * 0.2
 
 
 def test_the_game_spends_its_plan() -> None:
@@ -73,32 +84,40 @@ def test_the_game_spends_its_plan() -> None:
     outcome, plan, _ = played(Mixture(num_components=20), setting(COARSE), SeededNoise(0), book)
     assert book.spent.rho == plan.cost.rho
     assert [type(event) for event, _ in book.charged[-4:]] == [Exponential, Gaussian] * 2
-    assert len(outcome.moves) == 3
+    assert len(outcome.moves) == 5
     assert isinstance(plan.asked, Workload)
     assert len(plan.asked.groups) == 4 + 6 + 4  # triples, pairs, single columns
 
 
-def test_the_top_up_measures_the_pair_or_column_with_the_largest_error() -> None:
+def test_the_top_up_measures_the_pair_whose_agreement_is_furthest_off() -> None:
     """Without noise the selection is the maximum itself, over what the draft answered."""
     outcome, plan, _ = played(Mixture(num_components=20), setting(COARSE), NoNoise())
     assert outcome.last_played is not None
     assert isinstance(plan.asked, Workload)
     exact = plan.asked.count_rows(GAME.rows.astype(np.uint8))
-    errors = np.abs(exact - GAME.num_rows * outcome.last_played.answers)
-    largest = np.maximum.reduceat(errors, plan.asked.starts[:-1])
-    widths = np.array([len(group.columns) for group in plan.asked.groups])
-    assert plan.asked.group_of(outcome.moves[-1].ids[:1])[0] == np.argmax(np.where(widths <= 2, largest, -1.0))
+    errors = exact - GAME.num_rows * outcome.last_played.answers
+    scores = []
+    for group, begin, end in zip(plan.asked.groups, plan.asked.starts[:-1], plan.asked.starts[1:], strict=True):
+        off = errors[begin:end].reshape(group.shape)
+        if len(group.columns) == 2:
+            agreements = [
+                off[i, j] + np.delete(np.delete(off, i, axis=0), j, axis=1).sum() for i, j in np.ndindex(*off.shape)
+            ]
+            scores.append(np.abs(agreements).max())
+        else:
+            scores.append(np.abs(off).max() if len(group.columns) == 1 else -1.0)
+    assert plan.asked.group_of(outcome.moves[-1].ids[:1])[0] == np.argmax(scores)
 
 
 def test_a_game_goes_on_from_recorded_moves_without_paying_again() -> None:
     algorithm, where = Mixture(num_components=20, num_sweeps=4), setting(COARSE)
     book = MemoryBook(algorithm.plan(where).reserve)
     whole, _, _ = played(algorithm, where, SeededNoise(1), book)
-    for num_kept in (1, 3):
+    for num_kept in (1, 3, 5):
         rest = MemoryBook(book.reserved, stored=book.stored[:num_kept])
         again, _, _ = played(algorithm, where, SeededNoise(2), rest)
-        assert len(rest.ends) == 3 - num_kept
-        if num_kept == 3:
+        assert len(rest.ends) == 5 - num_kept
+        if num_kept == 5:
             np.testing.assert_array_equal(again.distribution.marginal((0, 1)), whole.distribution.marginal((0, 1)))
 
 
@@ -125,8 +144,10 @@ def test_unbiased_answers_leave_out_what_was_selected() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(SettingError, match="num_top_ups must lie between 0 and 8"):
-        Mixture(num_top_ups=9).plan(setting(COARSE))
+    with pytest.raises(SettingError, match=r"num_top_ups must lie between 0 and 16, and below .* 10"):
+        Mixture(num_top_ups=17).plan(setting(COARSE))
+    with pytest.raises(SettingError, match="num_top_ups"):
+        Mixture(num_top_ups=10).plan(setting(COARSE))
     with pytest.raises(SettingError, match="num_top_ups"):
         Mixture(num_top_ups=-1).plan(setting(COARSE))
     with pytest.raises(SettingError, match="pure"):

@@ -33,6 +33,18 @@ def test_values_that_come_together_are_found_and_their_share_is_the_formulas():
     assert found.share + (a - found.share) * (b - found.share) / (1 - found.share) == pytest.approx(both, rel=1e-9)
 
 
+def test_a_cell_is_measured_against_what_those_before_it_leave():
+    """Nearly all who have the second value are in one cell; another, small, then stands out, and would not at first."""
+    table = np.array(
+        [[0.40, 0.0, 0.0], [0.05, 0.0, 0.0], [0.0, 0.35, 0.20]]
+    )  # husbands, wives, others; the married first
+    found = values_together(measured({(0, 1): table}), one_ways_of(table))
+    assert {(0, 0), (1, 0)} <= {cell.values for cell in found}
+    a, b = one_ways_of(table)
+    assert table[1, 0] - a[1] * b[0] < 3.5 * STDDEV  # against independence it is not beyond doubt
+    assert sum(cell.share for cell in found) < 1
+
+
 @pytest.mark.parametrize(
     ("both", "stddev"),
     [(0.012, 0.002), (0.03, 0.002), (0.09, 0.05), (0.09, 0.001)],

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 
 import numpy as np
 import pytest
 from tests.games import pairs
 
+from equipoise.data.domain import Domain
 from equipoise.privacy import Private
 from equipoise.privacy.private import GRID, reveal
+from equipoise.queries.workload import Group, Workload
 
 CANARY = 987_654
 
@@ -116,3 +119,53 @@ def test_one_number_made_of_many_is_one_count(truth: Private) -> None:
         assert made.norms.l1 == made.norms.linf == made.linf_sensitivity
     assert truth.total().linf_sensitivity == truth.norms.l1
     assert truth.largest().linf_sensitivity == truth.whole_distance(np.zeros(truth.num_values)).linf_sensitivity == 1
+
+
+def test_agreements_are_counted_as_their_words_say() -> None:
+    """Of each pair, the largest error of "both or neither"; of other marginals, of a cell."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 3, (2, 50))
+    workload = Workload(Domain(("a", "b"), (3, 3)), (Group((0, 1), (3, 3)), Group((1,), (3,))))
+    public = rng.uniform(0, 10, 12).round()
+    scores = reveal(Private(_counted(rows), workload).agreements(public, [(3, 3), (3,)]))
+    played = public[:9].reshape(3, 3)
+    off = []
+    for i, j in np.ndindex(3, 3):
+        agree = played[i, j] + np.delete(np.delete(played, i, axis=0), j, axis=1).sum()
+        off.append(abs(((rows[0] == i) == (rows[1] == j)).sum() - agree))
+    assert scores.tolist() == [GRID * max(off), GRID * np.abs(_counted(rows)[9:] - public[9:]).max()]
+
+
+def test_an_agreement_moves_by_at_most_one_record_and_by_one() -> None:
+    """On every neighbour of random tables; a cell's error doubled, which looks alike, would move by two."""
+    rng = np.random.default_rng(1)
+    workload = Workload(Domain(("a", "b"), (3, 3)), (Group((0, 1), (3, 3)), Group((1,), (3,))))
+    moved, doubled = 0, 0
+    for _ in range(40):
+        rows, public = rng.integers(0, 3, (2, 5)), rng.uniform(0, 3, 12)
+        truth = Private(_counted(rows), workload)
+        scores = truth.agreements(public, [(3, 3), (3,)])
+        assert scores.linf_sensitivity == GRID
+        cells = reveal(truth.distance(public).maxima(np.array([0, 9, 12])))
+        for record, a, b in itertools.product(range(5), range(3), range(3)):
+            others = rows.copy()
+            others[:, record] = a, b
+            other = Private(_counted(others), workload)
+            change = np.abs(reveal(other.agreements(public, [(3, 3), (3,)])) - reveal(scores)).max()
+            moved = max(moved, int(change))
+            other_cells = reveal(other.distance(public).maxima(np.array([0, 9, 12])))
+            doubled = max(doubled, 2 * int(np.abs(other_cells - cells).max()))
+    assert moved == GRID
+    assert doubled == 2 * GRID
+
+
+def test_agreements_are_of_whole_marginals_of_a_whole_workload(truth: Private) -> None:
+    with pytest.raises(TypeError, match="whole marginals"):
+        truth.agreements(np.zeros(8), [(2,), (2, 2)])
+    with pytest.raises(TypeError, match="whole workload"):
+        truth.take(np.array([0, 1])).agreements(np.zeros(2), [(2,)])
+
+
+def _counted(rows: np.ndarray) -> np.ndarray:
+    pair = np.bincount(3 * rows[0] + rows[1], minlength=9)
+    return np.concatenate([pair, np.bincount(rows[1], minlength=3)])
