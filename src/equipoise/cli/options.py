@@ -40,7 +40,8 @@ File = Annotated[
     typer.Argument(
         metavar="FILE",
         help="The private table: CSV, CSV.gz, Parquet or Arrow, or a folder or '*' pattern of such files; of items,"
-        " also libsvm. Or a database's URL (postgresql:// sqlite:/// duckdb:///), or spark: for Spark's own tables.",
+        " also libsvm or .npz. Or a database's URL (postgresql:// sqlite:/// duckdb:///), or spark: for Spark's own"
+        " tables.",
     ),
 ]
 TableName = Annotated[

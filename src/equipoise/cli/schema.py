@@ -17,7 +17,8 @@ EXAMPLES = ("equipoise schema people.csv -o people.toml",)
 
 def schema(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The table: CSV, CSV.gz, Parquet or Arrow; of items, also libsvm.")
+        Path,
+        typer.Argument(metavar="FILE", help="The table: CSV, CSV.gz, Parquet or Arrow; of items, also libsvm, .npz."),
     ],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="TOML", help="Where to write it. Default: stdout.")

@@ -1,7 +1,7 @@
 """Where lists of items come from, besides columns of lists or texts in a table.
 
-libsvm files, lines of separated items, sparse matrices: each is a `Source` with one column of lists, or of texts to be
-split. A table too dense for lists gives its columns as bits instead.
+libsvm files, lines of separated items, matrices (`data.matrices`): each is a `Source` with one column of lists, or of
+texts to be split. A table too dense for lists gives its columns as bits instead.
 
 A failure to read is told without quoting the line.
 """
@@ -9,7 +9,7 @@ A failure to read is told without quoting the line.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -22,13 +22,15 @@ from numpy.typing import NDArray
 from equipoise.core import IntArray
 from equipoise.data.files import open_stream
 from equipoise.data.items import ITEMS, Items
+from equipoise.data.matrices import BitColumns, SparseMatrix, load_matrix
 from equipoise.data.sources import Source, open_source
 from equipoise.errors import DataError
 
-__all__ = ["BitColumns", "BitSource", "open_baskets"]
+__all__ = ["BitSource", "open_baskets"]
 
 LIBSVM = (".libsvm", ".svm", ".svmlight")
 LINES = (".csv", ".txt", ".basket", ".dat")
+MATRIX = ".npz"
 _BLOCK = 2**22  # bytes parsed at a time
 
 
@@ -54,11 +56,13 @@ def open_baskets(source: Any, items: Items) -> Source:
             return _LibsvmFile(path, items.column or ITEMS)
         if path.is_file() and ending.endswith(LINES) and items.column is None:
             return _LineFile(path)
+        if path.is_file() and ending.endswith(MATRIX):
+            return SparseMatrix.of(load_matrix(path), items)
         if path.is_file() and not ending.endswith((".csv", ".parquet", ".arrow", ".feather")):
-            known = (*LIBSVM, *LINES, ".parquet", ".arrow", ".feather")
+            known = (*LIBSVM, *LINES, MATRIX, ".parquet", ".arrow", ".feather")
             raise DataError(f"{path.name}: a file of items ends in one of {', '.join(known)}")
     if hasattr(source, "tocsr"):
-        return _SparseMatrix(source.tocsr(), items.first)
+        return SparseMatrix.of(source, items)
     if isinstance(source, np.ndarray):
         return BitColumns.of(source, items)
     return source if isinstance(source, BitSource) else open_source(source)
@@ -66,67 +70,6 @@ def open_baskets(source: Any, items: Items) -> Source:
 
 def _batch(lists: Any) -> Any:
     return pa.RecordBatch.from_arrays([lists], names=[ITEMS])
-
-
-@dataclass(frozen=True)
-class _SparseMatrix:
-    """A scipy matrix: an entry that is not 0 is an item."""
-
-    matrix: Any = field(repr=False)
-    first: int = 0
-    names: tuple[str, ...] = (ITEMS,)
-
-    @property
-    def num_rows(self) -> int:
-        return int(self.matrix.shape[0])
-
-    def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[Any]:
-        for start in range(0, self.num_rows, batch_rows):
-            part = self.matrix[start : start + batch_rows].copy()
-            part.eliminate_zeros()
-            offsets = pa.array(part.indptr.astype(np.int64))
-            yield _batch(pa.LargeListArray.from_arrays(offsets, pa.array(part.indices.astype(np.int64) + self.first)))
-
-
-@dataclass(frozen=True)
-class BitColumns:
-    """A dense 0/1 table in memory, an eighth of a byte a cell."""
-
-    packed: NDArray[np.uint64] = field(repr=False)
-    num_rows: int
-    first: int = 0
-    names: tuple[str, ...] = (ITEMS,)
-
-    @classmethod
-    def of(cls, matrix: NDArray[Any], items: Items) -> BitColumns:
-        """From an array of shape (rows, items).
-
-        Raises:
-            DataError: It has another shape, or holds something else than 0 and 1.
-        """
-        if matrix.ndim != 2 or matrix.shape[1] != items.number:
-            raise DataError("a dense table of items needs one column for each declared item")
-        if not ((matrix == 0) | (matrix == 1)).all():
-            raise DataError("a dense table of items holds 0 and 1, and nothing else")
-        padded = np.zeros((matrix.shape[1], -(-matrix.shape[0] // 64) * 8), dtype=np.uint8)
-        packed = np.packbits(matrix.T.astype(np.bool_), axis=1, bitorder="little")
-        padded[:, : packed.shape[1]] = packed
-        return cls(padded.view("<u8"), int(matrix.shape[0]), items.first)
-
-    def bits(self, columns: IntArray, first_row: int, num_rows: int) -> NDArray[np.uint64]:
-        """See `BitSource.bits`."""
-        words = slice(first_row // 64, first_row // 64 - (-num_rows // 64))
-        return np.ascontiguousarray(self.packed[columns, words])
-
-    def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[Any]:
-        """The rows as lists, for those who want codes."""
-        whole, step = np.arange(len(self.packed)), max(1, batch_rows // 64) * 64
-        for first in range(0, self.num_rows, step):
-            bytes_ = self.bits(whole, first, min(step, self.num_rows - first)).view(np.uint8)
-            bits = np.unpackbits(bytes_, axis=1, bitorder="little", count=min(step, self.num_rows - first))
-            rows, items = np.nonzero(bits.T)
-            offsets = np.searchsorted(rows, np.arange(bits.shape[1] + 1)).astype(np.int64)
-            yield _batch(pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(items + self.first)))
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ ENDINGS = (".csv", ".csv.gz", ".parquet", ".arrow", ".feather")
 
 _CSV_FAULT = (
     "cannot be read as CSV: it must be UTF-8 text with commas between fields, start with a line of column names, and"
-    " have as many fields in each row as there are names"
+    " have as many fields in each row as there are names; lists of items, one a line, need [items] in the schema"
 )
 _CSV_BLOCK = 2**22  # bytes parsed at a time: larger gains nothing, smaller costs Arrow's overhead a block
 

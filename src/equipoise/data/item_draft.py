@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 import tomlkit
 from tomlkit.items import Table as Section
 
-from equipoise.data.baskets import LIBSVM, open_baskets
+from equipoise.data.baskets import LIBSVM, MATRIX, open_baskets
 from equipoise.data.items import ITEMS, Items
+from equipoise.data.matrices import load_matrix
 from equipoise.data.sources import Source, open_source
 from equipoise.errors import DataError
 
@@ -20,7 +21,7 @@ __all__ = ["draft_items"]
 
 
 def draft_items(source: Any) -> Section | None:
-    """The section for a libsvm file, or for a table with a column of lists; None for any other table.
+    """The section for a libsvm file, a saved sparse matrix, or a table with a column of lists; None for any other.
 
     Example:
         >>> print(draft_items(pa.table({"basket": [["milk", "beer"], ["milk"]]})).as_string().strip())
@@ -29,7 +30,10 @@ def draft_items(source: Any) -> Section | None:
         confirmed = false
         column = "basket"
     """
-    if isinstance(source, (str, Path)) and str(source).lower().removesuffix(".gz").endswith(LIBSVM):
+    ending = str(source).lower().removesuffix(".gz") if isinstance(source, (str, Path)) else ""
+    if ending.endswith(MATRIX):
+        return _section(pa.array(range(load_matrix(Path(source)).shape[1])), None)
+    if ending.endswith(LIBSVM):
         opened, column = open_baskets(source, Items(1)), ITEMS
     else:
         opened = open_source(source)

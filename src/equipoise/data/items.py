@@ -39,7 +39,7 @@ class Items(Sequence[Column]):
         number: How many items there are (public).
         listed: Their names; None for whole numbers.
         first: The number of the first item, when they are numbers: 1 in most libsvm files.
-        column: The column of the table that holds the lists; None for the only one.
+        column: The column of the table that holds the lists; None for the one called ITEMS.
         separator: What stands between the items of a text.
         unknown: What to do with an item that is not declared.
         confirmed: False while the items were read from the data and nobody has checked them.
@@ -180,11 +180,14 @@ class Items(Sequence[Column]):
         rows = [np.flatnonzero(row).astype(np.int32) for row in np.ascontiguousarray(codes.T)]
         starts = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
         places = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int32)
+        return pa.LargeListArray.from_arrays(pa.array(starts), self.cells(places))
+
+    def cells(self, places: NDArray[Any]) -> ArrowArray:
+        """The items at these positions, as a list of the table would have them: names, or numbers."""
+        whole = places.astype(np.int32)
         if self.listed is None:
-            values = pa.array(places + np.int32(self.first))
-        else:
-            values = pa.DictionaryArray.from_arrays(pa.array(places), pa.array(self.listed))
-        return pa.LargeListArray.from_arrays(pa.array(starts), values)
+            return pa.array(whole + np.int32(self.first))
+        return pa.DictionaryArray.from_arrays(pa.array(whole), pa.array(self.listed))
 
 
 def names_of(columns: Sequence[Column]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from equipoise.core import Codes, IntArray, Progress, code_type, silent
 from equipoise.data.baskets import open_baskets
 from equipoise.data.bounding import LIST_BYTES, Bounding, Lists, count_bounded
+from equipoise.data.items import ITEMS
 from equipoise.data.schema import Schema, from_domain, load
 from equipoise.data.sources import Distributed, Divisible, Source, hint_at, open_source
 from equipoise.errors import DataError, SchemaError, SettingError
@@ -225,7 +226,7 @@ def read(
         source: Path of a CSV, CSV.gz, Parquet or Arrow/Feather file, of a folder of such files, or a pattern such as
             `sales/*.parquet`; a database's URL (`postgresql://`, `sqlite://`, `duckdb://`); a pandas, polars or Spark
             data frame; an Arrow table, or anything else with `__arrow_c_stream__`. For a table of items also a libsvm
-            file, a file with one list a line, a scipy sparse matrix, or a 0/1 array.
+            file, a file with one list a line, a scipy sparse matrix (in memory or saved as .npz), or a 0/1 array.
         schema: Path of a schema file (TOML) or of a domain file (JSON), or a `Schema`.
         table: Which table of the database.
         query: Or which query to it; it is only read.
@@ -282,6 +283,8 @@ def _check_names(names: tuple[str, ...], schema: Schema) -> None:
             raise DataError(f"column {name!r}: the table has more than one column of that name; rename them")
     wanted = schema.source_columns if schema.unit is None else (*schema.source_columns, schema.unit)
     for name in wanted:
+        if name not in names and schema.items is not None and schema.items.column is None and name == ITEMS:
+            raise DataError(f"the table has no column {name!r}: name the one of the lists as `column` in [items]")
         if name not in names:
             raise DataError(
                 f"column {name!r}: the schema names it but the table has no such column{hint_at(names, name)}"

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sparse
 
+from equipoise.data.draft import draft
 from equipoise.data.encoding import decode, encode
 from equipoise.data.items import Items
 from equipoise.data.schema import Schema, load
@@ -121,6 +122,48 @@ def test_a_sparse_matrix(matrix, make):
     stored_zero = sparse.csr_matrix((np.array([0.0, 3.0]), np.array([1, 2]), np.array([0, 2])), shape=(1, 5))
     assert lists_of(read(stored_zero, schema=NUMBERS)) == [[2]]
     assert stored_zero.nnz == 2
+
+
+def test_a_saved_sparse_matrix(tmp_path, matrix):
+    sparse.save_npz(tmp_path / "t.npz", sparse.csr_matrix(matrix))
+    table = read(tmp_path / "t.npz", schema=NUMBERS)
+    assert (table.num_rows, lists_of(table)) == (3, LISTS)
+    assert "count = 5" in draft(tmp_path / "t.npz")
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"nothing of the kind"])
+def test_what_is_no_saved_sparse_matrix(tmp_path, content):
+    with pytest.raises(DataError, match="save_npz"):
+        read(as_file(tmp_path / "t.npz", content), schema=NUMBERS)
+    np.savez(tmp_path / "dense.npz", rows=ROWS)
+    np.savez(tmp_path / "pickled.npz", rows=np.array([{}], dtype=object))
+    for name in ("dense.npz", "pickled.npz"):
+        with pytest.raises(DataError, match="save_npz"):
+            read(tmp_path / name, schema=NUMBERS)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_matrix, np.asarray])
+def test_the_columns_of_a_matrix_are_the_items_in_their_order(matrix, make):
+    """Whatever the items are called, and whatever column the schema says their lists are in."""
+    schema = Schema("named", Items(5, tuple("edcba"), column="basket"))
+    table = read(make(matrix), schema=schema)
+    assert lists_of(table) == LISTS
+    assert [codes.tolist() for codes in table.batches()] == [matrix.T.tolist()]
+
+
+def test_a_sparse_matrix_with_more_columns_than_items(matrix):
+    with pytest.raises(DataError, match="no more columns"):
+        read(sparse.csr_matrix(matrix), schema=Schema("few", Items(3)))
+    ignoring = read(sparse.csr_matrix(matrix), schema=Schema("few", Items(3, tuple("abc"), unknown="ignore")))
+    assert lists_of(ignoring) == [[0, 2], [], [1]]
+
+
+def test_lists_in_a_column_of_another_name():
+    with pytest.raises(DataError, match=r"no column 'items'.*`column` in \[items\]") as refusal:
+        read(pa.table({"films": pa.array(LISTS)}), schema=NUMBERS)
+    assert "films" not in str(refusal.value)
+    with pytest.raises(DataError, match="'basket'"):
+        read(pa.table({"films": pa.array(LISTS)}), schema=Schema("numbers", Items(5, column="basket")))
 
 
 def test_a_dense_matrix(matrix):
