@@ -120,8 +120,10 @@ def statement(
     chosen_public: int | None = None,
     notes: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The guarantee of one release, from what the ledger was charged."""
+    """The guarantee of one release, from what the ledger was charged and held it to."""
     total = accountant.total((event, 1) for event in charged)
+    if tuning is None:
+        total = _held_to(plan, total)
 
     def rho_of(cost: Cost) -> Fraction:
         return cost.rho if plan.pure else accountant.rho_at(cost, epsilon=epsilon, delta=delta)
@@ -172,6 +174,17 @@ def statement(
         "ledger_run": run,
         "versions": versions(),
     }
+
+
+def _held_to(plan: Plan, spent: Cost) -> Cost:
+    """What a release guarantees: the plan's price, even where it spent less.
+
+    What a game spends may depend on its own moves (refills, annealed rounds, an early end). The ledger, a filter, holds
+    it to what was reserved, and that is what holds for every outcome; a smaller sum that this outcome came to does not.
+    """
+    if plan.pure:
+        return spent if plan.cost.epsilon is None or spent.epsilon == plan.cost.epsilon else plan.cost
+    return plan.cost if spent.rho < plan.cost.rho else spent
 
 
 def _public_data(setting: Setting, chosen: int | None) -> dict[str, Any] | None:

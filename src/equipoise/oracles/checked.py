@@ -52,7 +52,9 @@ class Checked:
         if not wrong.any():
             return found
         other, also_wrong, more = _attempt(self.fallback, instance, second)
-        notes += (*more, f"{self.fallback.name} answered for {int(wrong.sum())} of {instance.num_copies} records")
+        notes += more
+        if answered := int((wrong & ~also_wrong).sum()):
+            notes += (f"{self.fallback.name} answered for {answered} of {instance.num_copies} records",)
         if (wrong & also_wrong).any():
             notes += (f"{int((wrong & also_wrong).sum())} records were drawn at random",)
         found = _patched(_patched(found, other, wrong), _guess(instance, last), wrong & also_wrong)
