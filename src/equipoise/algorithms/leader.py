@@ -168,6 +168,8 @@ class LeaderOptions(ABC):
     def leader(self, setting: Setting) -> Leader:
         """The knobs, from these options and the budget."""
         theory, regret = self.mode == "theory", self.regret(setting)
+        if theory and setting.epsilon is not None:
+            raise SettingError('mode="theory" is for zCDP, as its theorem is; drop --pure, or the mode')
         found = Leader.of(
             setting,
             num_rounds=_theory_rounds(setting, regret) if theory else self.num_rounds,

@@ -172,6 +172,12 @@ def test_theory_of_fem_sets_the_rounds_noise_and_records_of_its_theorem() -> Non
 
 
 @pytest.mark.parametrize("method", ["fem", "sep_fem"])
+def test_the_theory_of_fem_is_not_for_pure_budgets(method: str) -> None:
+    with pytest.raises(SettingError, match='mode="theory" is for zCDP'):
+        plan(method, replace(ADULT, rho=None, epsilon=Fraction(1)), mode="theory")
+
+
+@pytest.mark.parametrize("method", ["fem", "sep_fem"])
 def test_the_bound_of_fem_falls_with_the_size_of_the_table(method: str) -> None:
     """Regrets fall like 1/sqrt(n) but for logarithms; where the bound says nothing, none is claimed."""
     settings = [replace(ADULT, num_rows=n, rho=Fraction(1), memory_limit=2**90) for n in (10**8, 10**10)]
