@@ -7,18 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from equipoise.bench.oracles import (
-    RACES,
-    Duel,
+from equipoise.bench.oracle_findings import (
     Finding,
-    Race,
     follow_leader,
-    make_instance,
-    markdown,
     measure_binary,
+    measure_dense,
     measure_game,
-    race,
+    measure_search,
+    measure_unperturbed,
 )
+from equipoise.bench.oracle_instances import Race, make_instance
+from equipoise.bench.oracles import RACES, Duel, markdown, race
 from equipoise.data.domain import Domain
 
 GOOD = Duel("easy", 100.0, 5.0, "4/4", "2/2", True, 10.0)
@@ -50,6 +49,27 @@ def test_instances_are_as_the_class_says() -> None:
         assert (columns[:, 1:] > columns[:, :-1]).all()
     assert len(RACES[-1].sizes) == 48
     assert sum(RACES[-1].sizes) == 470
+
+
+SMALL = Race("small", (4, 5, 6, 3), 20, 3, 1.0, 0.0)
+
+
+def test_local_search_is_held_against_the_best_records() -> None:
+    """Without a kick it misses some; with a thousand, on a small problem, none, and then every share is 1."""
+    poor, good = (measure_search(SMALL, kicks, 30, "all").said for kicks in (0, 1000))
+    assert "excess 1.000, ratio 1.0000, hit rate 1.00 (aim: all)" in good
+    assert "hit rate 1.00" not in poor
+
+
+def test_dense_bits_are_held_against_a_longer_search() -> None:
+    said = measure_dense(30, 90, 3, "most", num_runs=3).said
+    assert 0.8 < float(said.split()[0]) <= 1.0
+
+
+def test_problems_without_noise_are_proved_one_by_one() -> None:
+    finding = measure_unperturbed(SMALL, "soon", num_runs=5)
+    assert finding.met
+    assert finding.said.startswith("5 of 5 proved")
 
 
 def test_sparse_bits_are_measured() -> None:
