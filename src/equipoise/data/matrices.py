@@ -75,7 +75,9 @@ def load_matrix(path: Path) -> Any:
 
     try:
         with path.open("rb") as stream:  # a path that is damaged would be left open
-            return sparse.load_npz(stream)
+            found = sparse.load_npz(stream).tocsr()
+        found.check_format(full_check=True)  # else a damaged file would be read beyond its end
+        return found
     except MemoryError:
         raise
     except Exception:  # zip files, NumPy and SciPy each have errors of their own

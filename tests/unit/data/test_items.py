@@ -137,7 +137,9 @@ def test_what_is_no_saved_sparse_matrix(tmp_path, content):
         read(as_file(tmp_path / "t.npz", content), schema=NUMBERS)
     np.savez(tmp_path / "dense.npz", rows=ROWS)
     np.savez(tmp_path / "pickled.npz", rows=np.array([{}], dtype=object))
-    for name in ("dense.npz", "pickled.npz"):
+    outside = {"format": b"csr", "shape": (3, 5), "data": np.ones(2), "indptr": np.array([0, 1, 2, 2])}
+    np.savez(tmp_path / "outside.npz", **outside, indices=np.array([0, 999]))
+    for name in ("dense.npz", "pickled.npz", "outside.npz"):
         with pytest.raises(DataError, match="save_npz"):
             read(tmp_path / name, schema=NUMBERS)
 
