@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 from tests.fuzz import http_bodies
 
 from equipoise.core import Move
@@ -106,6 +107,18 @@ def libsvm_table(data: bytes) -> None:
     """A private table of items."""
     for _ in open_baskets(_file("table.libsvm", data), ITEMS).batches(("items",), 100):
         pass
+
+
+def matrix_table(data: bytes) -> None:
+    """The same as a saved sparse matrix."""
+    for _ in open_baskets(_file("table.npz", data), ITEMS).batches(("items",), 100):
+        pass
+
+
+def _matrix() -> bytes:
+    stream = io.BytesIO()
+    sparse.save_npz(stream, sparse.eye_array(5, 40, format="csr"), compressed=False)
+    return stream.getvalue()
 
 
 def move_log(data: bytes) -> None:
@@ -232,6 +245,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         schema_json,
         csv_table,
         libsvm_table,
+        matrix_table,
         move_log,
         ledger_event,
         stored_workload,
@@ -259,6 +273,7 @@ SEEDS: dict[str, tuple[bytes, ...]] = {
     "schema_json": (SCHEMA.to_json().encode(),),
     "csv_table": (b"sex,age,other\nFemale,3,4.5\nMale,44,\n", b'sex,age,other\n"Male",1e1,nan\n'),
     "libsvm_table": (b"1 3:1 7:1\n0 1:1\n", b"3 4 40\n"),
+    "matrix_table": (_matrix(),),
     "move_log": (move_to_bytes(_MOVE), _zip_free_move()),
     "ledger_event": (
         b'{"kind": "exponential", "epsilon": "1/50", "num_selected": 1}',
