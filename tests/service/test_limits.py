@@ -104,3 +104,40 @@ def test_a_request_has_a_time_and_a_download_has_not(tmp_path: Path) -> None:
     assert (refused["status"], b"same Idempotency-Key" in body["body"]) == (503, True)
     whole, body = asyncio.run(call("/file"))
     assert (whole["status"], body["body"]) == (200, b"whole")
+
+
+def test_a_marginal_has_a_size_and_what_is_too_large_counts_nothing(tmp_path: Path) -> None:
+    for service in running(settings_of(tmp_path, None, max_queries=5)):
+        service.register()
+        service.open_for_questions()
+        ada = service.invite("Ada")
+        for body, words in (
+            ({"marginal": ["sex", "region"]}, "at most 5 cells"),
+            ({"marginal": ["sex"] * 11}, "at most 10"),
+            ({"query": " and ".join(["sex = Female"] * 200)}, "at most 2000"),
+        ):
+            refused = ada.call("POST", "questions", body)
+            assert refused.status_code == 422
+            assert words in refused.json()["error"]["message"]
+        for path in ("synthetic.csv?rows=100001", "questions?most=1001"):
+            assert ada.call("GET", path).status_code == 422
+        assert ada.get("table")["left"] == 20
+        assert len(ada.post("questions", {"marginal": ["sex"]})["answers"]) == 2
+
+
+def test_a_secret_is_compared_whole_and_as_often_for_nobody(small: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By `hmac.compare_digest` alone, whose time is the same wherever two digests differ."""
+    compared: list[tuple[int, int]] = []
+    real = tokens.hmac.compare_digest
+
+    def compare(one: Any, two: Any) -> bool:
+        compared.append((len(one), len(two)))
+        return bool(real(one, two))
+
+    monkeypatch.setattr(tokens.hmac, "compare_digest", compare)
+    right, other = tokens.parse(small.steward.token), tokens.new()
+    assert right is not None
+    for token, status in ((other, 401), (other._replace(id=right.id), 401), (right, 200), (right, 200)):
+        compared.clear()
+        assert Visitor(small.http, str(token)).call("GET", "session").status_code == status
+        assert compared == [(64, 64)]
