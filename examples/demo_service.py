@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -29,8 +30,8 @@ def main() -> None:
     # The service keeps the ledger in its own database here, so that the demos do not share a budget.
     schema = (HERE / "people.toml").read_text().replace('ledger = "people.ledger.sqlite"', "")
     (root / "people.toml").write_text(schema)
-    port = "0" if "--stop" in sys.argv else str(PORT)
-    command = ["serve", "--root", str(root), "--state", str(folder / "state"), "--port", port, "--json"]
+    port = 0 if "--stop" in sys.argv else chosen_port(PORT)
+    command = ["serve", "--root", str(root), "--state", str(folder / "state"), "--port", str(port), "--json"]
     print(f"$ equipoise {' '.join(command)}", flush=True)
     with subprocess.Popen(
         [sys.executable, "-m", "equipoise.cli", *command], stdout=subprocess.PIPE, text=True
@@ -45,6 +46,17 @@ def main() -> None:
             pass
         finally:
             server.terminate()
+
+
+def chosen_port(wanted: int) -> int:
+    """The wanted port, or 0, for any, when something else listens there."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", wanted))
+        except OSError:
+            return 0
+    return wanted
 
 
 def read(server: subprocess.Popen[str]) -> dict[str, str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import runpy
+import socket
 import subprocess
 import sys
 import threading
@@ -147,3 +149,13 @@ def test_the_demo_of_the_service_runs(tmp_path: Path) -> None:
     assert found.returncode == 0, found.stderr
     for words in ("/console/", "steward's token", "Ada's token", "Bob's token", "of the records, ±"):
         assert words in found.stdout
+
+
+def test_the_demo_takes_another_port_when_its_own_is_taken() -> None:
+    chosen_port = runpy.run_path(str(ROOT / "examples" / "demo_service.py"))["chosen_port"]
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = other.getsockname()[1]
+        assert chosen_port(taken) == 0
+    assert chosen_port(taken) in (taken, 0)  # 0 if a third was faster

@@ -29,8 +29,8 @@ def plan_session(terms: Terms, mode: Mode) -> SessionPlan:
         return plan_noise(
             terms,
             mode,
-            "With this many records, queries and budgets no threshold below 1 works for the mechanism asked for;"
-            " noise on every answer does.",
+            "With this many records, queries and budgets the mechanism asked for can promise no error below 1, the"
+            " whole table; noise on every answer can.",
         )
     if plain.half_width <= found.half_width:
         return plan_noise(
