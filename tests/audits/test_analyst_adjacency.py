@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -45,16 +45,17 @@ def records_of(
     num_rounds: int,
     density: float,
     num_actions: int,
+    owners: IntArray | None = None,
     kind: type[CappedDraws] = CappedDraws,
 ) -> IntArray:
     """The records that a game on a table of bits releases."""
     rows = PrivateRows([(np.arange(num_rows) < ones).astype(np.uint8)[None, :]], (2,))
     draws = kind(
-        Charged(Event(rate / num_rows, num_rounds, 1, SLACK)),
+        Charged(Event(rate / num_rows, num_rounds, 1 if owners is None else 2, SLACK)),
         rows.count(queries),
         num_rows=num_rows,
         density=density,
-        owners=None,
+        owners=owners,
         num_actions=num_actions,
     )
     player = CappedHedge(draws, queries, (2,))
@@ -67,6 +68,10 @@ class Script:
     def __init__(self) -> None:
         self.left: list[int] = []
         self.log_probability = 0.0
+        self.of_records = 0.0
+
+    def begin(self, path: Iterable[int]) -> None:
+        self.left, self.log_probability, self.of_records = list(path), 0.0, 0.0
 
     def proportional(self, shares: FloatArray) -> int:
         self.log_probability += math.log(shares[self.left[0]] / shares.sum())
@@ -74,15 +79,25 @@ class Script:
 
     def cells(self, scores: IntArray, scale: float, _: int) -> IntArray:
         weights = np.exp((scores - scores.max()) / scale)
-        self.log_probability += math.log(weights[self.left[0]] / weights.sum())
+        found = math.log(weights[self.left[0]] / weights.sum())
+        self.log_probability += found
+        self.of_records += found
         return np.array([self.left.pop(0)])
 
 
 class TwiceTheRate(CappedDraws):
     """Negative control: exponents twice as large as is paid for."""
 
+    times = 2
+
     def exponents(self, sums: FloatArray, num_updates: int) -> FloatArray:
-        return 2 * super().exponents(sums, num_updates)
+        return self.times * super().exponents(sums, num_updates)
+
+
+class FiveTimesTheRate(TwiceTheRate):
+    """Negative control, where the price has room."""
+
+    times = 5
 
 
 def worst_of_all_tables(script: Script, kind: type[CappedDraws]) -> tuple[float, float]:
@@ -92,13 +107,19 @@ def worst_of_all_tables(script: Script, kind: type[CappedDraws]) -> tuple[float,
     for ones in range(6):
         law = []
         for path in paths:
-            script.left, script.log_probability = list(path), 0.0
+            script.begin(path)
             records_of(
                 [BIT, ONE], ones, num_rows=5, rate=Fraction(4, 5), num_rounds=3, density=2, num_actions=4, kind=kind
             )
             law.append(script.log_probability)
         laws.append(np.array(law))
-        assert np.exp(laws[-1]).sum() == pytest.approx(1, abs=1e-9)
+    return worst_of(laws)
+
+
+def worst_of(laws: list[FloatArray]) -> tuple[float, float]:
+    """The largest D_a/a and log-ratio between tables that are neighbours."""
+    for law in laws:
+        assert np.exp(law).sum() == pytest.approx(1, abs=1e-9)
     pairs = [(a, b) for one, two in itertools.pairwise(laws) for a, b in ((one, two), (two, one))]
     rho = max(np.logaddexp.reduce(o * a + (1 - o) * b) / (o - 1) / o for a, b in pairs for o in ORDERS)
     return float(rho), max(float(np.abs(a - b).max()) for a, b in pairs)
@@ -126,6 +147,62 @@ def test_three_rounds_at_twice_the_rate_are_caught(script: Script) -> None:
     rho, pure = worst_of_all_tables(script, TwiceTheRate)
     assert rho > 0.0160
     assert pure > 0.48
+
+
+def test_the_data_players_law_is_the_same_on_every_table(script: Script) -> None:
+    """Given the drawn queries (7.2 i): all paths of two rounds, on tables of five bits."""
+    for path in itertools.product(range(4), range(2), repeat=2):
+        laws = []
+        for ones in range(6):
+            script.begin(path)
+            records_of([BIT, ONE], ones, num_rows=5, rate=Fraction(4, 5), num_rounds=2, density=2, num_actions=4)
+            laws.append(script.of_records)
+        assert laws == [laws[0]] * 6
+        assert laws[0] < 0
+
+
+OWNED, OWNERS = [BIT, ONE, BIT], np.array([0, 0, 1])
+"""Two analysts; the second asks what the first asks too."""
+MOVES = [(0, place) for place in range(4)] + [(1, place) for place in range(2)] + [(2,)]
+"""An analyst and one of their queries or negations; or an action that was added."""
+
+
+def worst_of_analysts(script: Script, kind: type[CappedDraws]) -> tuple[float, float]:
+    """Two rounds of the game whose analysts are capped, s = 3/2."""
+    rounds = [(*move, record) for move in MOVES for record in range(2)]
+    laws = []
+    for ones in range(6):
+        law = []
+        for path in itertools.product(rounds, repeat=2):
+            script.begin(itertools.chain(*path))
+            records_of(
+                OWNED,
+                ones,
+                num_rows=5,
+                rate=Fraction(4, 5),
+                num_rounds=2,
+                density=1.5,
+                num_actions=4,
+                owners=OWNERS,
+                kind=kind,
+            )
+            law.append(script.log_probability)
+        laws.append(np.array(law))
+    return worst_of(laws)
+
+
+def test_two_rounds_with_capped_analysts_cost_people_at_most_what_is_charged(script: Script) -> None:
+    """7.3: an analyst by capped weights, then a query by its weight, each at most a range of rate/n.
+
+    The loss is far below: with each query its negation moves the other way, so an analyst's weight hardly moves.
+    """
+    charged = cost(Event(Fraction(4, 25), 2, 2, SLACK))
+    assert float(charged.rho) == pytest.approx(0.16**2 / 4, abs=1e-6)
+    assert float(charged.epsilon or 0) == pytest.approx(0.32, abs=1e-6)
+    rho, pure = worst_of_analysts(script, CappedDraws)
+    assert 0 < rho <= float(charged.rho)
+    assert pure == pytest.approx(0.0908, abs=1e-4)
+    assert worst_of_analysts(script, FiveTimesTheRate)[1] > 0.32
 
 
 def epsilon_seen(draws: tuple[Callable[[], int], Callable[[], int]], num_runs: int, *, claimed: float) -> float:

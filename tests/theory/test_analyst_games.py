@@ -180,11 +180,6 @@ def test_two_rounds_cost_what_is_charged_by_enumeration() -> None:
     assert worst > 0.5 * rate / n  # half the price would not do
 
 
-def test_the_data_player_does_not_look_at_the_table() -> None:
-    """Its scores are of drawn queries; the true answers cancel: nothing of the table is handed to it."""
-    assert "truth" not in play_records.__annotations__
-
-
 def test_the_printed_parameters_of_algorithm_3_do_not_protect_people() -> None:
     """E-004-1: at epsilon 1, delta 1e-6 the game needs 0.59, 1.51, 3.09 by the simple conversion; 1/3 is allowed."""
     delta = 1e-6 / 3

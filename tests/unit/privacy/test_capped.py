@@ -57,13 +57,19 @@ def test_lemma_b_the_log_ratio_spans_twice_the_shift(measure: np.ndarray, share:
     assert np.abs(ratio).max() <= 2 * h + 1e-9
 
 
-@given(weights, st.floats(0.3, 0.95), st.floats(1e-3, 1e3))
-def test_lemma_c_one_action_is_hidden_among_the_density(measure: np.ndarray, share: float, other: float) -> None:
-    density = share * len(measure)
-    changed = measure.copy()
-    changed[0] = other
-    distance = np.abs(capped(measure, density) - capped(changed, density)).sum() / density / 2
-    assert distance <= 1 / density + 1e-9
+others = st.lists(st.floats(1e-3, 1e3), max_size=3).map(np.array)
+
+
+@given(weights, others, others, st.floats(0.3, 0.95))
+def test_lemma_c_actions_are_hidden_among_the_density(
+    shared: np.ndarray, mine: np.ndarray, theirs: np.ndarray, share: float
+) -> None:
+    """Some actions replaced by others, added or removed: at most k/s, k the larger number of them."""
+    density = share * len(shared)
+    laws = [capped(np.append(shared, own), density) / density for own in (mine, theirs)]
+    common = np.abs(laws[0][: len(shared)] - laws[1][: len(shared)]).sum()
+    distance = (common + laws[0][len(shared) :].sum() + laws[1][len(shared) :].sum()) / 2
+    assert distance <= max(len(mine), len(theirs)) / density + 1e-9
 
 
 def test_draws_follow_their_floats_exactly() -> None:
