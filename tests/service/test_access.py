@@ -192,6 +192,24 @@ def test_tokens_expire_are_revoked_and_renewed(service: Service) -> None:
     assert all(len(digest) == 64 and digest not in renewed for digest in stored)
 
 
+def test_a_token_that_is_revoked_while_it_is_looked_up_is_not_remembered(
+    small: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small.register()
+    ada = small.invite("Ada")
+    real = tokens.matches
+
+    def late(secret: str, stored: str) -> bool:
+        monkeypatch.setattr(tokens, "matches", real)
+        small.steward.post(f"tables/people/analysts/{ada.id}/revoke", status=204)
+        return real(secret, stored)
+
+    monkeypatch.setattr(tokens, "matches", late)
+    assert small.server.people.of_token(ada.token) is not None  # it was good when it was read
+    assert small.server.people.known(ada.token) is None
+    assert ada.call("GET", "session").status_code == 401
+
+
 def test_a_browser_needs_its_own_pages_word(small: Service) -> None:
     small.register()
     answer = small.http.post("/v1/session", json={"token": small.steward.token})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import threading
 import time
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -55,6 +56,8 @@ class People:
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
         self._remembered: dict[str, tuple[float, str, Person]] = {}
+        self._num_changes = 0
+        self._lock = threading.Lock()
 
     def add(
         self, connection: sa.Connection, name: str, *, role: str, table: str | None, days: float
@@ -95,7 +98,9 @@ class People:
 
     def forget(self, person: str) -> None:
         """Look a person up again at the next request. Call it again once the change is committed."""
-        self._remembered.pop(person, None)
+        with self._lock:
+            self._num_changes += 1
+            self._remembered.pop(person, None)
 
     def get(self, person: str, *, table: str) -> Person:
         """An analyst of a table.
@@ -141,6 +146,7 @@ class People:
         token = tokens.parse(text)
         if token is None:
             return None
+        num_changes = self._num_changes
         with db.read(self._engine) as connection:
             row = connection.execute(sa.select(db.people).where(db.people.c.id == token.id)).one_or_none()
         good = tokens.matches(token.secret, tokens.NOBODY if row is None else row.digest)
@@ -149,9 +155,11 @@ class People:
         person = _person(row)
         if not person.active:
             return None
-        if len(self._remembered) >= MOST_REMEMBERED:
-            self._remembered.clear()
-        self._remembered[person.id] = (time.monotonic() + REMEMBER, row.digest, person)
+        with self._lock:
+            if len(self._remembered) >= MOST_REMEMBERED:
+                self._remembered.clear()
+            if num_changes == self._num_changes:  # else what was read may have been revoked since
+                self._remembered[person.id] = (time.monotonic() + REMEMBER, row.digest, person)
         return person
 
     def sign_in(self, person: Person, *, hours: float) -> tuple[str, SignedIn]:

@@ -1,6 +1,6 @@
 // The analyst's pages: asking, the schema, batches, downloads.
 import { get, key, post, put } from './api.js';
-import { act, bars, facts, field, form, h, number, percent, table, when } from './dom.js';
+import { act, bars, facts, field, form, h, number, percent, swap, table, when } from './dom.js';
 import { builder } from './builder.js';
 import * as charts from './charts.js';
 
@@ -23,7 +23,12 @@ async function ask() {
   const result = h('div', { 'aria-live': 'polite', id: 'result' });
   const left = h('span', {}, mine.left === null ? '' : number(mine.left, 9));
   const past = h('div', { class: 'panel' });
-  const drawPast = async () => past.replaceChildren(h('h2', {}, 'Your questions'), ...earlier(await get(`questions?most=${SHOWN}`), mine.name));
+  let turn = 0;
+  const drawPast = async () => {
+    const now = (turn += 1);
+    const list = await get(`questions?most=${SHOWN}`);
+    if (now === turn) swap(past, h('h2', {}, 'Your questions'), ...earlier(list, mine.name)); // else a newer one is under way
+  };
   await drawPast();
   const closed = mine.frozen ? 'The steward has frozen this table: nothing can be asked now.'
     : !mine.online ? 'The steward has not opened this table for questions yet.' : null;
@@ -120,7 +125,7 @@ function cells(question) {
     box.replaceChildren(...(open ? [charts.answers(question.answers), answerTable(question.answers)].flat() : []));
     button.textContent = open ? 'Hide' : 'Show';
     button.setAttribute('aria-expanded', String(open));
-  }, { 'aria-expanded': 'false' });
+  }, { 'aria-expanded': 'false', 'data-key': `cells ${question.id}` });
   return [button, box];
 }
 
