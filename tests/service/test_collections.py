@@ -78,6 +78,10 @@ def test_a_call_is_taken_back_only_while_it_is_open(service: Service) -> None:
     job = service.steward.post(f"collections/{other}/close")["job"]
     assert service.steward.call("POST", f"collections/{other}/withdraw").status_code == 409
     until(service.steward, job, "done")
+    (run,) = service.steward.get("tables/people/spending")["runs"]
+    assert run["what"] == "batches (noise)"
+    noted = [entry["action"] for entry in service.steward.get("log") if entry["detail"] == other]
+    assert noted == ["close collection", "open collection"]
 
 
 def test_what_cannot_be_handed_in(small: Service) -> None:

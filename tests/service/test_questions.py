@@ -130,6 +130,7 @@ def test_closing_frees_what_was_not_spent(service: Service) -> None:
         ada.post("questions", FEMALE)
     before = service.steward.get("tables/people/spending")
     (run,) = before["runs"]
+    assert run["what"] == "questions one by one (noise)"
     (event,) = service.steward.get(f"tables/people/spending/{run['run']}")
     assert event["times"] == 3
     assert service.steward.call("GET", "tables/people/spending/0123").status_code == 404

@@ -116,7 +116,9 @@ class Jobs:
         values = {"id": job, "table": table, "kind": kind, "key": unique, "request": body, "state": "waiting"}
         rest = {"step": "", "done": 0.0, "message": "", "starts": 0, "shared": shared, "created": db.clock()}
         connection.execute(sa.insert(db.jobs).values(**values, **rest))
-        journal.note(connection, actor, f"start {kind}", table=table, detail=job)
+        # A collection is known by its own id: whoever reads the log saw it when the collection was opened.
+        action, about = ("close collection", request["collection"]) if kind == "collection" else (f"start {kind}", job)
+        journal.note(connection, actor, action, table=table, detail=about)
         return job
 
     def keep(

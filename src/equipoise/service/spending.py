@@ -61,8 +61,10 @@ def events(account: Account, run: str) -> list[Event]:
 
 
 def _what(plan: dict[str, Any]) -> str:
+    """A run as the console calls it; the ledger keeps the library's words."""
     inner = plan.get("plan", {})
-    return str(inner.get("method") or inner.get("mode") or plan.get("method") or plan.get("mode") or "release")
+    found = str(inner.get("method") or inner.get("mode") or plan.get("method") or plan.get("mode") or "release")
+    return found.replace("analysts, a round (", "batches (").replace("analysts (", "questions one by one (")
 
 
 def history(account: Account, budget: Budget) -> list[Point]:

@@ -1,6 +1,6 @@
 // The analyst's pages: asking, the schema, batches, downloads.
 import { get, key, post, put } from './api.js';
-import { act, bars, facts, field, form, h, number, percent, swap, table, when } from './dom.js';
+import { act, bars, facts, field, form, h, number, percent, stateOf, swap, table, when } from './dom.js';
 import { builder } from './builder.js';
 import * as charts from './charts.js';
 
@@ -46,6 +46,7 @@ async function ask() {
         const found = await post('questions', body, { idempotency: key() });
         left.textContent = number(found.left, 9);
         result.replaceChildren(answered(found.answers));
+        result.scrollIntoView({ block: 'nearest' }); // on a phone it is below the other form
         setTimeout(() => drawPast().catch(() => {}), 400);
       }),
       result,
@@ -153,7 +154,7 @@ async function batches(parts, person) {
     let mine = null;
     try { mine = await get(`collections/${one.id}/batch`); } catch (error) { if (error.status !== 404) throw error; }
     return h('div', { class: 'panel' },
-      h('h2', {}, 'Collection ', h('code', {}, one.id), ' ', h('span', { class: 'badge' }, one.state)),
+      h('h2', {}, 'Collection ', h('code', {}, one.id), ' ', h('span', { class: 'badge' }, stateOf(one))),
       mine && mine.answers ? [charts.answers(mine.answers), answerTable(mine.answers)]
         : one.state === 'open' ? handIn(one, mine)
           : h('p', { class: 'quiet' }, one.state === 'given up' ? 'The steward has withdrawn this call: nothing is answered.'

@@ -10,7 +10,7 @@ export function gauge(budget) {
     s('svg', { viewBox: '0 0 320 16', width: '320', role: 'img', 'aria-label': words },
       s('rect', { class: 'track', width: 320, height: 16, rx: 8 }),
       s('rect', { class: 'fill', width: share ? Math.max(8, 320 * share) : 0, height: 16, rx: 8 })),
-    h('p', { class: 'small' }, words),
+    h('p', { class: 'small' }, words.replace('e-', 'e\u2011')), // a hyphen that does not break the line
     h('p', { class: 'small quiet' }, `Left: epsilon ${number(budget.left_epsilon)}, if it is spent at once. (Epsilons do not add up; rho does.)`));
 }
 

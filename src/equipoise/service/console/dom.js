@@ -59,6 +59,9 @@ export const number = (value, digits = 4) => (value && Math.abs(value) < 1e-4
   : Number(value).toLocaleString('en', { maximumSignificantDigits: digits }));
 export const percent = (value, digits = 2) => `${(100 * value).toFixed(digits)} %`;
 
+// The state of a collection, in the word that is on the button which brings it about.
+export const stateOf = (collection) => (collection.state === 'given up' ? 'withdrawn' : collection.state);
+
 // How far off answers can be: in mode noise none is free.
 export const bars = (how) => (how.mode === 'noise'
   ? `± ${percent(how.paid_half_width)}; every answer has noise of its own, from the budget that is reserved`

@@ -1,6 +1,6 @@
 // The steward's pages: tables, one table, the audit log.
 import { get, key, post } from './api.js';
-import { act, bars, facts, field, form, h, number, percent, select, swap, table, when } from './dom.js';
+import { act, bars, facts, field, form, h, number, percent, select, stateOf, swap, table, when } from './dom.js';
 import * as charts from './charts.js';
 import { jobs } from './jobs.js';
 
@@ -195,7 +195,7 @@ async function batches(found) {
     h('div', { class: 'panel' }, h('h2', {}, 'Collections'),
       list.length
         ? table('Batches are answered all at once when a collection is closed', ['id', 'mode', 'opened', 'queries each', 'state', ''],
-          list.map((one) => [h('code', {}, one.id), one.mode, when(one.created), number(one.queries_each, 9), one.state,
+          list.map((one) => [h('code', {}, one.id), one.mode, when(one.created), number(one.queries_each, 9), stateOf(one),
             one.state === 'open' ? [act('Close and answer', async () => { await post(`collections/${one.id}/close`); again(); }, { confirm: 'Take no more batches and answer all of them? This spends the budget of the collection.' }), ' ',
               act('Withdraw', async () => { await post(`collections/${one.id}/withdraw`); again(); }, { class: 'danger tiny', confirm: 'Withdraw this call? Nothing is spent, and the batches are not answered.' })]
               : one.job && h('a', { href: `#/tables/${found.name}/releases` }, one.state === 'answered' ? 'Statement' : 'Progress')]), [3])
