@@ -105,7 +105,7 @@ def softmax(exponents: FloatArray) -> FloatArray:
 
 @pytest.mark.usefixtures("seeded")
 def test_the_plus_sign_learns_and_the_printed_one_diverges() -> None:
-    """The toy of E-004-2: near 0.015 and 0.88. Other seeds: SEEDS."""
+    """Seen: 0.007 and 0.88; with six other seeds 0.009 to 0.018, and 0.88 (the toy of E-004-2: 0.015 and 0.88)."""
     queries = cells_of((0, 1)) + cells_of((1, 2)) + cells_of((0, 2))
     rows = toy(0.95, (0.93, 0.85))
     learnt = errors(CappedDraws, queries, rows, rate=RATE, num_rounds=NUM_ROUNDS, density=2, owners=None)
@@ -126,7 +126,7 @@ def worst_analyst(found: FloatArray) -> float:
 
 @pytest.mark.usefixtures("seeded")
 def test_capping_analysts_serves_the_worst_of_them() -> None:
-    """Seen: 0.011, where the printed game is 0.32 off (the toy of E-004-4: 0.05 and 0.31)."""
+    """Seen: 0.011, with six other seeds up to 0.022; the printed game is 0.32 off (of E-004-4: 0.05 and 0.31)."""
     found = errors(CappedDraws, OWNED, toy(), rate=RATE, num_rounds=NUM_ROUNDS, density=2, owners=OWNERS)
     assert worst_analyst(found) <= 0.06
 
@@ -147,7 +147,7 @@ def test_the_printed_game_of_algorithm_4_leaves_the_worst_analyst_far_off(seeded
         record = seeded.choice(len(weights), p=softmax(weights))
         analysts += RATE * payoffs[:, record]
         played[record] += 1
-    assert worst_analyst(np.abs(answers @ played / NUM_ROUNDS - truth)) > 0.3
+    assert worst_analyst(np.abs(answers @ played / NUM_ROUNDS - truth)) > 0.31
 
 
 def test_two_rounds_cost_what_is_charged_by_enumeration() -> None:
