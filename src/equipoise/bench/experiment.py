@@ -11,14 +11,14 @@ import itertools
 import tomllib
 from collections.abc import Iterator
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from equipoise.bench.figures import Figure
 from equipoise.errors import SettingError
 
-__all__ = ["Claim", "Experiment", "Line", "Panel", "load", "names"]
+__all__ = ["Claim", "Declared", "Experiment", "Line", "Panel", "declared", "load", "names"]
 
 Option = bool | int | float | str
 
@@ -27,6 +27,15 @@ class Declared(BaseModel):
     """Refuses words that it does not know, so that a misspelt one is not silently left out."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+AnyDeclared = TypeVar("AnyDeclared", bound=Declared)
+
+
+def declared(form: type[AnyDeclared], name: str) -> AnyDeclared:
+    """What a file of `experiments/` says, in another form than an experiment's."""
+    text = files("equipoise.bench").joinpath("experiments", f"{name}.toml").read_text(encoding="utf-8")
+    return form.model_validate(tomllib.loads(text))
 
 
 class Line(Declared):

@@ -7,8 +7,7 @@ its defaults, which look at public quantities only; hdmm's error is that of its 
 of the model beside it. The papers' grid search, which keeps the best of many runs by its true error, is a series of its
 own, labelled NON-PRIVATE: nobody may do that with data that is to be protected.
 
-Marginals are chosen at random among those of at most MOST_CELLS cells; five-way ones are of columns cut to FEW values.
-Where the table has too few of them for the paper's largest workload, a wider table stands in (loans_wide).
+Tables, marginals, budgets, runs and the grid are declared in experiments/series/s000.toml.
 """
 
 from __future__ import annotations
@@ -27,8 +26,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from equipoise.bench.fem_cases import BASELINE, CASES, DEFAULT, FIGURES, FILE, GRID, Case, Key, Lines
 from equipoise.bench.runs import Run
-from equipoise.bench.series import Series, averages
+from equipoise.bench.series import Series, averages, spread
 from equipoise.bench.series_page import Line, Plot, build, pictures
 from equipoise.data.schema import Schema
 from equipoise.data.table import Table, read
@@ -36,104 +36,19 @@ from equipoise.data.whole import Codes
 from equipoise.evaluation import evaluate
 from equipoise.pipeline import Request, release
 
-__all__ = ["CASES", "SERIES", "Case", "Findings", "marginals", "measure"]
-
-MOST_CELLS = 2**15
-FEW = 5
-EPSILONS = (0.1, 0.15, 0.2, 0.25, 0.5, 1.0)
-SELECTION_EPSILONS = (0.003, 0.007, 0.011, 0.019)
-NOISE_SCALES = (1.0, 2.0, 4.0)
-"""Every second value, or so, of the paper's grid for figure 1 (table 3)."""
-
-MOST_ROUNDS = 1_000
-"""Grid points with more rounds than this, of small selection_epsilon at large epsilon, are left out."""
-
-MOST_FITTED = 512
-"""Of more marginals hdmm's model is not fitted: what is compared are its answers, which do not depend on it."""
-
-DEFAULT, GRID, BASELINE = "fem", "fem, grid: NON-PRIVATE", "hdmm"
-
-
-@dataclass(frozen=True)
-class Case:
-    """A table, some of its marginals, a budget, and who plays.
-
-    Attributes:
-        table: A yardstick table's name.
-        order: Columns of a marginal.
-        number: How many marginals.
-        epsilon: The budget.
-        method: DEFAULT, GRID or BASELINE.
-        quick: Whether it is one of a few that take minutes together.
-    """
-
-    table: str
-    order: int
-    number: int
-    epsilon: float
-    method: str
-    quick: bool = False
-
-    @property
-    def label(self) -> str:
-        """The row's name."""
-        return f"{self.table} {self.order}-way x {self.number}, epsilon {self.epsilon:g}, {self.method}"
-
-
-def _powers(last: int) -> tuple[int, ...]:
-    return tuple(2**k for k in range(1, 13) if 2**k <= last)
-
-
-PANELS = (("adult_star", 3), ("loans", 3), ("adult_star", 5), ("loans", 5))
-WORKLOADS = (("adult_star", 3, 256), ("loans_wide", 3, 4096), ("adult_star", 5, 1024), ("loans", 5, 4096))
-METHODS = (DEFAULT, BASELINE, GRID)
-
-
-def _quick(table: str, order: int, number: int, epsilon: float, method: str) -> bool:
-    """The ends of both figures, up to 64 marginals, and the whole of the first panel."""
-    ends = epsilon in (EPSILONS[0], EPSILONS[-1]) and number in (2, 64)
-    return method != GRID and (ends or ((table, order) == PANELS[0] and number == 64))
-
-
-FIGURE_1 = {
-    (table, order): {
-        method: tuple(
-            Case(table, order, 64, epsilon, method, _quick(table, order, 64, epsilon, method)) for epsilon in EPSILONS
-        )
-        for method in METHODS
-    }
-    for table, order in PANELS
-}
-FIGURE_2 = {
-    (table, order): {
-        method: tuple(
-            Case(table, order, number, 0.1, method, _quick(table, order, number, 0.1, method))
-            for number in _powers(last)
-        )
-        for method in (METHODS if (table, order) == PANELS[0] else METHODS[:2])
-    }
-    for table, order, last in WORKLOADS
-}
-
-
-def _unique(cases: Sequence[Case]) -> tuple[Case, ...]:
-    """A case that both figures have is measured once, and belongs to the quick part when either says so."""
-    return tuple({case.label: case for case in sorted(cases, key=lambda case: case.quick)}.values())
-
-
-CASES = _unique(
-    [case for f in (FIGURE_1, FIGURE_2) for lines in f.values() for line in lines.values() for case in line]
-)
+__all__ = ["SERIES", "Findings", "marginals", "measure"]
 
 
 def marginals(sizes: Sequence[int], order: int, number: int, seed: int) -> list[tuple[int, ...]]:
-    """Sets of `order` columns, at random among those whose marginal has at most MOST_CELLS cells.
+    """Sets of `order` columns, at random among those whose marginal is not too large.
 
     Example:
         >>> marginals((2, 300, 200, 3), 2, 2, seed=0)
         [(0, 3), (2, 3)]
     """
-    sets = [s for s in itertools.combinations(range(len(sizes)), order) if math.prod(sizes[c] for c in s) <= MOST_CELLS]
+    sets = [
+        s for s in itertools.combinations(range(len(sizes)), order) if math.prod(sizes[c] for c in s) <= FILE.most_cells
+    ]
     chosen = np.random.default_rng(seed).permutation(len(sets))[:number]
     return sorted(sets[i] for i in chosen)
 
@@ -144,8 +59,8 @@ def _table(case: Case, data: Path) -> Table:
         return read(data / f"{case.table}.parquet", schema=data / f"{case.table}.domain.json")
     sizes: dict[str, int] = json.loads((data / f"{case.table}.domain.json").read_text())
     rows = pq.read_table(data / f"{case.table}.parquet")
-    codes = {name: rows[name].to_numpy() * min(size, FEW) // size for name, size in sizes.items()}
-    columns = tuple(Codes(name=name, size=min(size, FEW)) for name, size in sizes.items())
+    codes = {name: rows[name].to_numpy() * min(size, FILE.few) // size for name, size in sizes.items()}
+    columns = tuple(Codes(name=name, size=min(size, FILE.few)) for name, size in sizes.items())
     return read(pa.table(codes), schema=Schema(case.table, columns))
 
 
@@ -176,19 +91,16 @@ def measure(case: Case, seed: int, folder: Path, data: Path) -> Run:
 
 def _grid(case: Case, table: Table) -> list[dict[str, object]]:
     if case.method != GRID:
-        return [{"num_components": 1} if case.method == BASELINE and case.number > MOST_FITTED else {}]
+        return [{"num_components": 1} if case.method == BASELINE and case.number > FILE.most_fitted else {}]
     from equipoise.privacy import accountant
 
     rho = accountant.rho_of(epsilon=case.epsilon, delta=table.num_rows**-2)
     return [
         {"selection_epsilon": each, "noise_scale": scale}
-        for each in SELECTION_EPSILONS
-        for scale in NOISE_SCALES
-        if 1 <= 8 * rho / each**2 <= MOST_ROUNDS
+        for each in FILE.grid["selection_epsilon"]
+        for scale in FILE.grid["noise_scale"]
+        if 1 <= 8 * rho / each**2 <= FILE.most_rounds
     ]
-
-
-Lines = dict[str, tuple[Case, ...]]
 
 
 @dataclass(frozen=True)
@@ -223,11 +135,11 @@ class Findings:
     def trends(self) -> list[str]:
         """Growth from the easiest to the hardest setting that both were measured in."""
         found = [
-            self._trend(f"{name(key)}: as epsilon falls", lines, hard_first=True) for key, lines in FIGURE_1.items()
+            self._trend(f"{name(key)}: as epsilon falls", lines, hard_first=True) for key, lines in FIGURES[1].items()
         ]
         found += [
             self._trend(f"{name(key)}: as the workload grows", lines, hard_first=False)
-            for key, lines in FIGURE_2.items()
+            for key, lines in FIGURES[2].items()
         ]
         return [line for line in found if line is not None]
 
@@ -243,8 +155,10 @@ class Findings:
     @property
     def plots(self) -> list[Plot]:
         """The paper's figures."""
-        plots = [self._plot(f"Figure 1, {name(k)}: 64 marginals", "epsilon", lines) for k, lines in FIGURE_1.items()]
-        plots += [self._plot(f"Figure 2, {name(k)}: epsilon 0.1", "marginals", lines) for k, lines in FIGURE_2.items()]
+        plots = [self._plot(f"Figure 1, {name(k)}: 64 marginals", "epsilon", lines) for k, lines in FIGURES[1].items()]
+        plots += [
+            self._plot(f"Figure 2, {name(k)}: epsilon 0.1", "marginals", lines) for k, lines in FIGURES[2].items()
+        ]
         return plots
 
     @property
@@ -262,7 +176,10 @@ class Findings:
         for method, cases in lines.items():
             at = [(c.epsilon if across == "epsilon" else float(c.number), self.of(c)) for c in cases]
             points = tuple((x, found["max"]) for x, found in at if "max" in found)
-            drawn.append(Line(method, points, dashed=method == GRID))
+            bars = tuple(
+                spread(self.runs, c.label, "max") for c, (_, found) in zip(cases, at, strict=True) if "max" in found
+            )
+            drawn.append(Line(method, points, bars, dashed=method == GRID))
         return Plot(title, across, "largest", tuple(drawn))
 
     @property
@@ -271,12 +188,21 @@ class Findings:
         return "| NO |" not in self.markdown
 
 
-def name(panel: tuple[str, int]) -> str:
+def name(panel: Key) -> str:
     """A panel's name."""
     return f"{panel[0]}, {panel[1]}-way"
 
 
-SERIES = Series("fem", __doc__, CASES, measure, Findings, pictures=lambda runs: pictures(Findings(runs).plots))
+SERIES = Series(
+    "fem",
+    __doc__,
+    CASES,
+    measure,
+    Findings,
+    pictures=lambda runs: pictures(Findings(runs).plots),
+    kind="accuracy",
+    runs=FILE.runs,
+)
 
 if __name__ == "__main__":
     sys.exit(SERIES.main())

@@ -13,12 +13,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from equipoise.bench.experiment import Experiment
 from equipoise.bench.figures import Figure
-from equipoise.bench.runs import Run, read_runs, run_apart
+from equipoise.bench.runs import Run, read_runs, run_apart, write_parquet
 from equipoise.core import Progress, silent
 from equipoise.errors import DataError
 
@@ -78,9 +75,7 @@ def run(
         told(f"{number} of {len(todo)}: {found['label']}" + (f": {found['failed']}" if "failed" in found else ""))
     runs = read_runs(kept)
     if runs:
-        names = list(dict.fromkeys(name for found in runs for name in found))
-        columns = {name: [found.get(name) for found in runs] for name in names}
-        pq.write_table(pa.table(columns), out / "runs.parquet")
+        write_parquet(runs, out / "runs.parquet")
     return runs
 
 

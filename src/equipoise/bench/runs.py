@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from equipoise.pipeline import Request, release
 from equipoise.queries.build import columns_of
 from equipoise.queries.workload import Workload
 
-__all__ = ["Run", "measure", "read_runs", "run_apart", "table_of"]
+__all__ = ["Run", "measure", "read_runs", "run_apart", "table_of", "write_parquet"]
 
 Run = dict[str, Any]
 
@@ -124,6 +124,12 @@ def read_runs(kept: Path) -> list[Run]:
         except json.JSONDecodeError:
             continue
     return runs
+
+
+def write_parquet(runs: Sequence[Run], path: Path) -> None:
+    """The runs as a table: a row each, a column for everything that any of them has."""
+    names = list(dict.fromkeys(name for run in runs for name in run))
+    pq.write_table(pa.table({name: [run.get(name) for run in runs] for name in names}), path)
 
 
 def main(data: str, figure: str) -> None:

@@ -1,25 +1,28 @@
-"""Cases measured one after the other, each run in a process of its own, so that times and memory are a user's.
+"""Cases measured, each run in a process of its own: accuracy beside each other, one core each, times alone.
 
-What was measured is kept in NAME.jsonl in the output folder: an interrupted benchmark goes on where it stopped. A table
-(NAME.md) and a page of plots (NAME.html) are written from what is there.
+What was measured is kept in NAME.jsonl in the output folder: an interrupted benchmark goes on where it stopped. The
+runs as Parquet (NAME.parquet), a table (NAME.md) and a page of plots (NAME.html) are written from what is there.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from equipoise.bench.runs import Run, read_runs
+from equipoise.bench.runs import ALONE, Run, read_runs, write_parquet
 
-__all__ = ["Case", "Report", "Series", "averages"]
+__all__ = ["Case", "Report", "Series", "averages", "spread"]
 
 
 class Case(Protocol):
@@ -75,6 +78,8 @@ class Series(Generic[AnyCase]):
         report: The table and the plots.
         pictures: The plots as files, by name, for other documents; written to a folder NAME-figures.
         own_tables: Tables that the benchmark makes up; the others are skipped where the yardstick folder is absent.
+        kind: "accuracy" runs beside each other, one core each; "timing" runs are alone on the machine.
+        runs: Repetitions, of all but a quick run.
     """
 
     name: str
@@ -84,6 +89,8 @@ class Series(Generic[AnyCase]):
     report: Callable[[Sequence[Run]], Report]
     own_tables: tuple[str, ...] = ()
     pictures: Callable[[Sequence[Run]], dict[str, str]] | None = None
+    kind: Literal["accuracy", "timing"] = "timing"
+    runs: int = 3
 
     def main(self, arguments: list[str] | None = None) -> int:
         """Measure what is missing, write the files; exit code 1 when something that was measured is not reached."""
@@ -94,21 +101,40 @@ class Series(Generic[AnyCase]):
             sys.stdout.write(json.dumps(self.measure(case, chosen.seed, chosen.out, chosen.data)) + "\n")
             return 0
         kept = chosen.out / f"{self.name}.jsonl"
+        todo = self._missing(chosen, read_runs(kept))
+        jobs = 1 if self.kind == "timing" else chosen.jobs or os.cpu_count() or 1
+        with ThreadPoolExecutor(jobs) as pool:
+            made = [pool.submit(self._apart, case, seed, chosen.out, chosen.data) for case, seed in todo]
+            try:
+                for number, future in enumerate(as_completed(made), start=1):
+                    run = future.result()
+                    with kept.open("a") as log:
+                        log.write(json.dumps(run) + "\n")
+                    failed = f": {run['failed']}" if "failed" in run else ""
+                    sys.stderr.write(f"{number} of {len(todo)}: {run['label']}{failed}\n")
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)  # an interruption begins no other
+        return self._written(read_runs(kept), chosen.out)
+
+    def _missing(self, chosen: argparse.Namespace, done: Sequence[Run]) -> list[tuple[AnyCase, int]]:
+        """What is to be run, with its seed; the first run of everything before the second of anything."""
         wanted = [case for case in self.cases if chosen.only in case.label and (case.quick or not chosen.quick)]
+        there = []
         for case in wanted:
-            if case.table not in self.own_tables and not (chosen.data / f"{case.table}.parquet").exists():
+            if case.table in self.own_tables or (chosen.data / f"{case.table}.parquet").exists():
+                there.append((case, sum(run["label"] == case.label for run in done)))
+            else:
                 sys.stderr.write(f"{case.label}: the yardstick tables are not at {chosen.data}; skipped\n")
-                continue
-            runs = 1 if chosen.quick else chosen.runs
-            for seed in range(sum(run["label"] == case.label for run in read_runs(kept)), runs):
-                sys.stderr.write(f"{case.label}: run {seed + 1} of {runs}\n")
-                run = self._apart(case, seed, chosen.out, chosen.data)
-                with kept.open("a") as log:
-                    log.write(json.dumps(run) + "\n")
-        made = self.report(read_runs(kept))
-        (chosen.out / f"{self.name}.md").write_text(made.markdown)
-        (chosen.out / f"{self.name}.html").write_text(made.html)
-        self._draw(read_runs(kept), chosen.out / f"{self.name}-figures")
+        runs = 1 if chosen.quick else chosen.runs
+        return [(case, seed) for seed in range(runs) for case, already in there if already <= seed]
+
+    def _written(self, runs: Sequence[Run], out: Path) -> int:
+        if runs:
+            write_parquet(runs, out / f"{self.name}.parquet")
+        made = self.report(runs)
+        (out / f"{self.name}.md").write_text(made.markdown)
+        (out / f"{self.name}.html").write_text(made.html)
+        self._draw(runs, out / f"{self.name}-figures")
         sys.stdout.write(made.markdown)
         return 0 if made.met else 1
 
@@ -116,7 +142,8 @@ class Series(Generic[AnyCase]):
         parser = argparse.ArgumentParser(description=self.about, formatter_class=argparse.RawDescriptionHelpFormatter)
         parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the yardstick tables")
         parser.add_argument("--out", type=Path, default=Path("bench-out"))
-        parser.add_argument("--runs", type=int, default=3)
+        parser.add_argument("--runs", type=int, default=self.runs)
+        parser.add_argument("--jobs", type=int, default=None, help="accuracy runs at a time; default: one a core")
         parser.add_argument("--only", default="", help="only rows whose label contains this text")
         parser.add_argument("--quick", action="store_true", help="one run of the rows that take minutes together")
         parser.add_argument("--one", default="", help="one run of the row with this label, printed as JSON")
@@ -130,7 +157,9 @@ class Series(Generic[AnyCase]):
 
     def _apart(self, case: AnyCase, seed: int, out: Path, data: Path) -> Run:
         command = [sys.executable, "-m", f"equipoise.bench.{self.name}", "--out", str(out), "--data", str(data)]
-        done = subprocess.run([*command, "--one", case.label, "--seed", str(seed)], capture_output=True, text=True)
+        command += ["--one", case.label, "--seed", str(seed)]
+        environment = {**os.environ, **ALONE} if self.kind == "accuracy" else dict(os.environ)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             return {"label": case.label, "failed": (done.stderr.strip().splitlines() or ["no message"])[-1]}
         return dict(json.loads(done.stdout.splitlines()[-1]))
@@ -150,3 +179,14 @@ def averages(runs: Sequence[Run], label: str) -> dict[str, float]:
     numbers = [name for name in (good[0] if good else {}) if name != "label"]
     means = {name: float(np.mean([run[name] for run in good])) for name in numbers}
     return {"runs": len(good), "failed": len(mine) - len(good)} | means
+
+
+def spread(runs: Sequence[Run], label: str, name: str) -> float:
+    """The standard error of a mean over the good runs of a case; 0 of a single one.
+
+    Example:
+        >>> spread([{"label": "a", "max": 1.0}, {"label": "a", "max": 3.0}], "a", "max")
+        1.0
+    """
+    values = [run[name] for run in runs if run["label"] == label and "failed" not in run]
+    return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else 0.0

@@ -22,11 +22,13 @@ class Line:
     Attributes:
         name: For the legend.
         points: (x, y), both positive.
+        bars: The standard error of each y, 0 where there is none to be had; none at all unless given.
         dashed: Whether the line is broken.
     """
 
     name: str
     points: tuple[tuple[float, float], ...]
+    bars: tuple[float, ...] = ()
     dashed: bool = False
 
 
@@ -61,8 +63,24 @@ def build(title: str, about: str, plots: Sequence[Plot], table: str) -> str:
         style=STYLE,
         legend=[(mark(colours[name], dashed=line.dashed), name) for name, line in lines.items()],
         plots=drawn,
-        table=table,
+        tables=_tables(table),
     )
+
+
+def _tables(text: str) -> list[dict[str, list[list[str]] | str]]:
+    """The tables of a Markdown text, each with the line of words before it; its title is the page's already."""
+    found: list[dict[str, list[list[str]] | str]] = []
+    words, rows = "", []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("|"):
+            rows.append([cell.strip() for cell in line.strip("|").split("|")])
+            continue
+        if rows:
+            found.append({"words": words, "head": rows[:1], "rows": rows[2:]})
+            words, rows = "", []
+        if line and not line.startswith("#"):
+            words = line
+    return found
 
 
 def pictures(plots: Sequence[Plot]) -> dict[str, str]:
@@ -77,11 +95,12 @@ def pictures(plots: Sequence[Plot]) -> dict[str, str]:
     return found
 
 
+def _points(line: Line) -> list[Point]:
+    bars = line.bars or (0.0,) * len(line.points)
+    return [Point(x, y, bar, 1, 0.0) for (x, y), bar in sorted(zip(line.points, bars, strict=True))]
+
+
 def _drawn(plot: Plot, colours: dict[str, int]) -> Markup:
     # A point's first field is its horizontal place, whatever is measured there.
-    ready = [
-        (line.name, colours[line.name], line.dashed, [Point(x, y, 0.0, 1, 0.0) for x, y in sorted(line.points)])
-        for line in plot.lines
-        if line.points
-    ]
+    ready = [(line.name, colours[line.name], line.dashed, _points(line)) for line in plot.lines if line.points]
     return draw(ready, error=plot.error, title=plot.title, across_is=plot.across)

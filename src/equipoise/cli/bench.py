@@ -60,7 +60,9 @@ def list_experiments(json: Json = False, quiet: Quiet = False) -> None:
         series = _series(name)
         title = series.about.splitlines()[0]
         body.append({"name": name, "title": title, "paper": None, "figure": ""})
-        rows.append((name, title, "", "", f"{3 * len(series.cases):,}", f"{sum(c.quick for c in series.cases):,}"))
+        rows.append(
+            (name, title, "", "", f"{series.runs * len(series.cases):,}", f"{sum(c.quick for c in series.cases):,}")
+        )
     for name, (module, _) in TABLES.items():
         title = str(import_module(module).__doc__).splitlines()[0]
         body.append({"name": name, "title": title, "paper": None, "figure": ""})
@@ -105,7 +107,8 @@ def run_experiment(
     speaker = Speaker(json=json, quiet=quiet)
     folder = output / name
     if name in SERIES:
-        _series(name).main(["--data", str(data), "--out", str(folder), *(["--quick"] if fast else [])])
+        told = [*(["--quick"] if fast else []), *(["--jobs", str(jobs)] if jobs else [])]
+        _series(name).main(["--data", str(data), "--out", str(folder), *told])
         return
     if name in TABLES:
         _write_table(name, data, folder, quick=fast)

@@ -12,15 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from equipoise.bench.peers import entry
 from equipoise.bench.peers.environments import NotInstalled, python_of
 from equipoise.bench.peers.job import Entrant, Problem, Unusable, load
 from equipoise.bench.peers.peer import Peer
 from equipoise.bench.peers.process import Limits, run
-from equipoise.bench.runs import ALONE, Run
+from equipoise.bench.runs import ALONE, Run, write_parquet
 from equipoise.core import Progress, silent
 
 __all__ = ["Contest", "read_results"]
@@ -85,10 +82,7 @@ class Contest:
             told(f"{number} of {len(todo)}: {table}, epsilon {entrant.epsilon:g}, {entrant.peer.name}: {said}")
         results = read_results(out)
         if results:
-            names = list(dict.fromkeys(name for result in results for name in result))
-            pq.write_table(
-                pa.table({name: [each.get(name) for each in results] for name in names}), out / "peers.parquet"
-            )
+            write_parquet(results, out / "peers.parquet")
         return results
 
     def _entrants(self) -> list[Entrant]:
