@@ -1,39 +1,27 @@
-"""Public tables that the experiments can be run on: where each comes from, and what makes codes of its files.
+"""Public tables that the experiments can be run on: where each comes from, what it may be used for, what is made of it.
 
     equipoise bench load adult adult.data adult.test --data tables/
 
-Nothing is downloaded here: fetch the files with whatever you trust, and this checks them where a checksum is known.
-Codes are made by looking at the rows (sorted values, equal bins between the extremes), which is fine for public tables
-and for no others. Bins are ours: sizes are those of the papers where they say, edges need not be.
+Nothing is downloaded: fetch the files with whatever you trust; `bench.source_files` checks them and makes the tables.
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
-import hashlib
-import itertools
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from equipoise.core import IntArray
-from equipoise.errors import DataError
-
-__all__ = ["SOURCES", "Made", "Remote", "Source", "prepare"]
-
-MISSING = frozenset({"", "?", "NA", "N", "nan"})
-"""What the sources write for a value that is not there."""
+__all__ = ["SOURCES", "Made", "Remote", "Source"]
 
 
 @dataclass(frozen=True)
 class Remote:
-    """A file to download. `sha256` is None where no stable one is known."""
+    """A file to download.
+
+    Attributes:
+        address: Where it is.
+        sha256: Its checksum, or the beginning of it where no more was published; of an archive that of the file in it.
+            None where none is known: what was loaded is then recorded, and not checked.
+    """
 
     address: str
     sha256: str | None = None
@@ -71,6 +59,9 @@ class Source:
         bins: For numeric columns, how many bins; others are taken by their values.
         skewed: Numeric columns whose bins are equal on a logarithmic scale.
         drop: Columns that are left out.
+        keep: The only columns that are taken; all but the dropped ones unless given.
+        skip: Lines before the column names.
+        until: How the line begins that ends the table, where something else follows.
     """
 
     name: str
@@ -81,6 +72,9 @@ class Source:
     bins: Mapping[str, int] = field(default_factory=dict)
     skewed: frozenset[str] = frozenset()
     drop: frozenset[str] = frozenset()
+    keep: frozenset[str] = frozenset()
+    skip: int = 0
+    until: str | None = None
 
     @property
     def address(self) -> str:
@@ -102,18 +96,37 @@ KDD_COLUMNS = (
     " dst_host_serror_rate dst_host_srv_serror_rate dst_host_rerror_rate dst_host_srv_rerror_rate attack"
 )
 KDD_COUNTS = "duration src_bytes dst_bytes hot num_compromised num_root num_file_creations count srv_count"
+LOAN_COLUMNS = (
+    "loan_amnt annual_inc delinq_2yrs inq_last_6mths open_acc pub_rec revol_bal revol_util total_acc term emp_length"
+    " home_ownership verification_status loan_status zip_code addr_state"
+)
 _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 _NIST = "https://raw.githubusercontent.com/usnistgov/SDNist/main/nist%20diverse%20communities%20data%20excerpts"
+
+_ADULT = (
+    Remote(f"{_UCI}/adult/adult.data", "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"),
+    Remote(f"{_UCI}/adult/adult.test", "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05"),
+)
+
+
+def _acs(name: str, file: str, sha256: str, num_marginals: int | None) -> Source:
+    """An excerpt of the American Community Survey 2019; a place's density is a value of its own, not a number."""
+    return Source(
+        name,
+        (Remote(f"{_NIST}/{file}", sha256),),
+        "public domain (United States government)",
+        (Made(name, num_marginals=num_marginals),),
+        bins={"AGEP": 32, "PINCP": 32, "POVPIP": 32},
+        drop=frozenset({"PWGTP", "WGTP"}),
+    )
+
 
 SOURCES = {
     source.name: source
     for source in (
         Source(
             "adult",
-            (
-                Remote(f"{_UCI}/adult/adult.data", "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"),
-                Remote(f"{_UCI}/adult/adult.test", "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05"),
-            ),
+            _ADULT,
             "CC BY 4.0",
             (
                 Made("adult", share=(0.0, 0.9)),
@@ -142,13 +155,34 @@ SOURCES = {
             frozenset({"num_outbound_cmds", "is_host_login"}),
         ),
         Source(
-            "acs_national",
-            (Remote(f"{_NIST}/national/national2019.csv"),),
-            "public domain (United States government)",
-            (Made("acs_national", num_marginals=128),),
-            bins={"AGEP": 32, "PINCP": 32, "POVPIP": 32, "DENSITY": 20},
-            skewed=frozenset({"DENSITY"}),
-            drop=frozenset({"PWGTP", "WGTP"}),
+            "adult_star",
+            _ADULT,
+            "CC BY 4.0",
+            (Made("adult_star", num_marginals=64),),
+            tuple(ADULT_COLUMNS.split()),
+            {"age": 85, "fnlwgt": 100, "capital-gain": 100, "capital-loss": 100, "hours-per-week": 99},
+            drop=frozenset({"education"}),
+        ),
+        # The beginnings of these checksums are in the list of benchmark tables of nics-tw/petsard.
+        _acs("acs_national", "national/national2019.csv", "9e039c8", 128),
+        _acs("acs_texas", "texas/tx2019.csv", "0dab7a8", 128),
+        _acs("acs_massachusetts", "massachusetts/ma2019.csv", "5489f7d", 128),
+        # Loans of 2007 to 2011; those below the line did not meet the credit policy.
+        Source(
+            "loans",
+            (
+                Remote(
+                    "https://resources.lendingclub.com/LoanStats3a.csv.zip",
+                    "9af5ac078f1a22879ed026fb5ba394c9f76badd917e97b6d9ec59f34f535db69",
+                ),
+            ),
+            "published by Lending Club without a licence",
+            (Made("loans", num_marginals=64),),
+            bins={"loan_amnt": 100, "annual_inc": 100, "revol_bal": 100, "revol_util": 121, "total_acc": 100},
+            skewed=frozenset({"annual_inc", "revol_bal"}),
+            keep=frozenset(LOAN_COLUMNS.split()),
+            skip=1,
+            until="Loans that do not meet the credit policy",
         ),
         Source(
             "loans_wide",
@@ -183,86 +217,3 @@ SOURCES = {
     )
 }
 """The public sources, by name."""
-
-
-def prepare(source: Source, files: Sequence[Path], folder: Path) -> list[str]:
-    """Make the source's tables and workloads in a folder, from its downloaded files; returns the tables' names.
-
-    Raises:
-        DataError: A file is missing, is not the one that is known, or is not of the expected form.
-    """
-    if len(files) != len(source.files):
-        wanted = ", ".join(remote.address for remote in source.files)
-        raise DataError(f"{source.name} is made of {len(source.files)} files, in this order: {wanted}")
-    for path, remote in zip(files, source.files, strict=True):
-        _check(path, remote)
-    rows = list(itertools.chain.from_iterable(_rows(path, source) for path in files))
-    names, columns = list(rows[0]), {name: [row[name] for row in rows] for name in rows[0]}
-    codes: dict[str, IntArray] = {}
-    labels: dict[str, list[str]] = {}
-    for name in names:
-        codes[name], labels[name] = _coded(columns[name], source.bins.get(name), name in source.skewed)
-    order = np.random.default_rng(0).permutation(len(rows))
-    for made in source.made:
-        _write(made, codes, labels, order, folder)
-    return [made.name for made in source.made]
-
-
-def _check(path: Path, remote: Remote) -> None:
-    if not path.is_file():
-        raise DataError(f"{path} is not there; download {remote.address}")
-    if remote.sha256 is not None and hashlib.sha256(path.read_bytes()).hexdigest() != remote.sha256:
-        raise DataError(f"{path} is not the file that {remote.address} had: its checksum differs; download it again")
-
-
-def _rows(path: Path, source: Source) -> Iterable[dict[str, str]]:
-    """The file's rows as texts; comments, empty lines and the full stops that end Adult's test labels are left out."""
-    open_ = gzip.open if path.suffix == ".gz" else open
-    with open_(path, "rt", encoding="utf-8") as text:
-        lines = (line for line in text if line.strip() and not line.startswith("|"))
-        reader = csv.reader(lines, skipinitialspace=True)
-        header = source.header or tuple(next(reader, ()))
-        for cells in reader:
-            if len(cells) != len(header):
-                raise DataError(f"{path} has a line of {len(cells)} cells where {len(header)} are expected")
-            row = dict(zip(header, (cell.strip().rstrip(".") for cell in cells), strict=True))
-            yield {name: value for name, value in row.items() if name and name not in source.drop}
-
-
-def _coded(values: Sequence[str], num_bins: int | None, skewed: bool) -> tuple[IntArray, list[str]]:
-    """Codes and what they stand for; a value that is missing has the last code."""
-    present = [value not in MISSING for value in values]
-    lacking = [] if all(present) else ["missing"]
-    if num_bins is None:
-        known = sorted({value for value, there in zip(values, present, strict=True) if there})
-        position = {value: code for code, value in enumerate(known)}
-        return np.array([position.get(value, len(known)) for value in values], dtype=np.int64), known + lacking
-    try:
-        numbers = np.array([float(value) if there else np.nan for value, there in zip(values, present, strict=True)])
-    except ValueError:
-        raise DataError("a column that should be numeric is not; is it the right file?") from None
-    scaled = np.sign(numbers) * np.log1p(np.abs(numbers)) if skewed else numbers
-    low, high = float(np.nanmin(scaled)), float(np.nanmax(scaled))
-    edges = np.linspace(low, high, num_bins + 1)
-    found = np.clip(np.searchsorted(edges, scaled, side="right") - 1, 0, num_bins - 1)
-    found[np.isnan(scaled)] = num_bins
-    return found.astype(np.int64), [f"bin {k}" for k in range(num_bins)] + lacking
-
-
-def _write(
-    made: Made, codes: Mapping[str, IntArray], labels: Mapping[str, Sequence[str]], order: IntArray, folder: Path
-) -> None:
-    columns = made.columns or tuple(codes)
-    first, last = (round(share * len(order)) for share in made.share)
-    (folder / "workloads").mkdir(parents=True, exist_ok=True)
-    kept = order[first:last]
-    table = pa.table({name: codes[name][kept].astype(np.uint16) for name in columns})
-    pq.write_table(table, folder / f"{made.name}.parquet")
-    (folder / f"{made.name}.domain.json").write_text(json.dumps({name: len(labels[name]) for name in columns}))
-    (folder / f"{made.name}.labels.json").write_text(json.dumps({name: list(labels[name]) for name in columns}))
-    marginals = list(itertools.combinations(columns, made.order))
-    if made.num_marginals is not None and made.num_marginals < len(marginals):
-        chosen = np.sort(np.random.default_rng(0).choice(len(marginals), made.num_marginals, replace=False))
-        marginals = [marginals[k] for k in chosen]
-    workload = {"table": made.name, "columns": list(columns), "marginals": [list(each) for each in marginals]}
-    (folder / "workloads" / f"{made.name}.json").write_text(json.dumps(workload))

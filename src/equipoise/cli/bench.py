@@ -187,15 +187,19 @@ def load_source(
     name: Annotated[str, typer.Argument(metavar="SOURCE", help="A public source.")],
     files: Annotated[list[Path], typer.Argument(metavar="FILES", help="Its downloaded files, in order.")],
     data: Annotated[Path, typer.Option("--data", metavar="FOLDER", help="Where tables and workloads go.")],
+    changed: Annotated[
+        bool, typer.Option("--changed", help="Take files whose checksums are not the known ones, too.")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Make tables and workloads of a public source's files; nothing is downloaded."""
-    from equipoise.bench.sources import SOURCES, prepare
+    from equipoise.bench.source_files import prepare
+    from equipoise.bench.sources import SOURCES
 
     if name not in SOURCES:
         raise SettingError(f"there is no source {name!r}; the sources are {', '.join(SOURCES)}")
-    made = prepare(SOURCES[name], files, data)
+    made = prepare(SOURCES[name], files, data, changed=changed)
     Speaker(json=json, quiet=quiet).result({"tables": made}, [f"{data} has {', '.join(made)} now"])
 
 
