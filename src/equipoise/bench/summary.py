@@ -33,10 +33,15 @@ class Point:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a claim holds, at each budget that was run: (epsilon, better, worse)."""
+    """Whether a claim holds, at each budget that was run: (epsilon, better, worse).
+
+    Attributes:
+        num_runs: The fewest that a mean in it is of.
+    """
 
     claim: Claim
     compared: tuple[tuple[float, float, float], ...]
+    num_runs: int = 1
 
     @property
     def broken(self) -> tuple[tuple[float, float, float], ...]:
@@ -53,6 +58,14 @@ class Verdict:
         where = ", ".join(f"{epsilon:g} ({better:.3g} against {worse:.3g})" for epsilon, better, worse in self.broken)
         most = "does NOT hold" if len(self.broken) == len(self.compared) else "holds but NOT"
         return f"{most} at epsilon {where}"
+
+    @property
+    def why(self) -> str:
+        """What is known of the reason where it does not hold; nothing where it does."""
+        if not self.broken:
+            return ""
+        chance = "" if self.num_runs > 1 else " One run each: it may be chance."
+        return (self.claim.why or "Why is not known.") + chance
 
 
 def own(experiment: Experiment, runs: Sequence[Run]) -> list[Run]:
@@ -98,11 +111,13 @@ def verdicts(experiment: Experiment, runs: Sequence[Run]) -> list[Verdict]:
         panel = next(panel for panel in experiment.panels if panel.title == claim.panel)
         lines = {line.name: line for line in panel.lines}
         both = [
-            {point.epsilon: point.mean for point in points(experiment, panel, lines[name], runs, "max")}
+            {point.epsilon: point for point in points(experiment, panel, lines[name], runs, "max")}
             for name in (claim.better, claim.worse)
         ]
         shared = [epsilon for epsilon in both[0] if epsilon in both[1]]
-        found.append(Verdict(claim, tuple((epsilon, both[0][epsilon], both[1][epsilon]) for epsilon in shared)))
+        compared = tuple((epsilon, both[0][epsilon].mean, both[1][epsilon].mean) for epsilon in shared)
+        fewest = min((each[epsilon].num_runs for each in both for epsilon in shared), default=0)
+        found.append(Verdict(claim, compared, fewest))
     return found
 
 

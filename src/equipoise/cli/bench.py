@@ -225,7 +225,13 @@ def _show(name: str, output: Path, speaker: Speaker) -> None:
         "runs": len(runs),
         "failed": len(failures(runs)),
         "claims": [
-            {"panel": each.claim.panel, "says": each.claim.says, "here": each.words, "holds": not each.broken}
+            {
+                "panel": each.claim.panel,
+                "says": each.claim.says,
+                "here": each.words,
+                "holds": not each.broken,
+                "why": each.why,
+            }
             for each in judged
         ],
     }

@@ -204,6 +204,17 @@ def test_why_a_claim_fails_is_told_only_where_it_does(data, tmp_path):
     assert "the grid is finer here" not in build(parse(turned), runs)
 
 
+def test_what_is_not_known_of_a_claim_that_fails_is_said_too(data, tmp_path):
+    runs = runner.run(parse(TOY), data=data, out=tmp_path / "out", run_one=made)
+    (several,) = verdicts(parse(TOY), runs)
+    assert several.num_runs > 1
+    assert several.why == "Why is not known."
+    assert several.why in build(parse(TOY), runs)
+    (alone,) = verdicts(parse(TOY), list({run["label"]: run for run in runs}.values()))
+    assert alone.num_runs == 1
+    assert "it may be chance" in alone.why
+
+
 def test_a_page_of_nothing_says_so():
     page = build(parse(TOY), [])
     assert page.count("Not run yet.") == len(parse(TOY).panels)
