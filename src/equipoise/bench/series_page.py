@@ -50,11 +50,15 @@ class Plot:
 
 
 def build(title: str, about: str, plots: Sequence[Plot], table: str) -> str:
-    """The page; a line of the same name has the same colour in every plot, and plots without points are left out."""
+    """The page; a line of the same name has the same colour in every plot, and plots without points are left out.
+
+    The longest of the tables, with all that was measured, is the last thing on it; what it comes to is the first.
+    """
     shown = [plot for plot in plots if any(line.points for line in plot.lines)]
     lines = {line.name: line for plot in shown for line in plot.lines}
     colours = {name: number % NUM_COLOURS for number, name in enumerate(lines)}
     drawn = [(plot.title, _drawn(plot, colours)) for plot in shown]
+    tables = _tables(table)
     return render(
         "series.html",
         statement={"versions": {"equipoise": version("equipoise")}},
@@ -63,7 +67,8 @@ def build(title: str, about: str, plots: Sequence[Plot], table: str) -> str:
         style=STYLE,
         legend=[(mark(colours[name], dashed=line.dashed), name) for name, line in lines.items()],
         plots=drawn,
-        tables=_tables(table),
+        tables=tables,
+        longest=max(tables, key=lambda each: len(each["rows"]), default=None),
     )
 
 

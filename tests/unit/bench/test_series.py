@@ -263,11 +263,12 @@ def test_marginals_are_those_that_fit_and_the_same_for_a_seed():
 
 def test_a_page_needs_nothing_from_elsewhere_and_leaves_empty_plots_out():
     plot = Plot("Errors", "queries", "largest", (Line("ours", ((40_000.0, 0.2), (2e6, 0.02))), Line("not run", ())))
-    table = "# A & B\n\nOf two.\n\n| a | b |\n|---|---|\n| x < y | 2 |\n"
+    table = "# A & B\n\nOf two.\n\n| a | b |\n|---|---|\n| x < y | 2 |\n| z | 3 |\n\n| holds |\n|---|\n| yes |\n"
     text = build("A & B", "Means.", [plot, Plot("Nothing", "queries", "seconds", ())], table)
     assert "<p>Of two.</p>" in text
     assert "x &lt; y</td><td>2</td>" in text
     assert "---" not in text
+    assert text.index('<td class="text">yes</td>') < text.index("<figure>") < text.index("Of two."), "first what counts"
     assert "A &amp; B" in text
     assert "http" not in text
     assert "queries (logarithmic)" in text
