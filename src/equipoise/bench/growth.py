@@ -69,6 +69,9 @@ AXES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 }
 """What is changed, and to what besides the base; quick runs have two values more than the base, whole ones four."""
 
+NO_SUCH = "-"
+"""In a table, for an axis that an algorithm does not have."""
+
 METHODS = tuple(algorithm for algorithm in ALGORITHMS if algorithm.name != "auto")
 """All but `auto`, which here is one of the others."""
 
@@ -209,9 +212,14 @@ class Findings:
             lines += ["|---" + "|---:" * (len(ranges) + 1) + "|"]
             for method, exponents in self.exponents(cost).items():
                 at_base = self.means[method].get(f"{cost}, {BASE}")
-                cells = [str(exponents.get(axis, "")) for axis in ranges]
+                cells = [str(exponents.get(axis, "" if line(method, axis) else NO_SUCH)) for axis in ranges]
                 lines.append(f"| {method} | {'' if at_base is None else f'{at_base:.2g}'} | {' | '.join(cells)} |")
             lines.append("")
+        if alone := [method for method in self.means if self.means[method] and not has_rounds(method)]:
+            lines += [
+                f"{NO_SUCH}: no rounds to set, because everything is measured in one move ({', '.join(alone)}).",
+                "",
+            ]
         lines += ["| measured | wall s | CPU s | MiB |", "|---" + "|---:" * 3 + "|"]
         for method, means in self.means.items():
             for size in dict.fromkeys(size for axis in AXES for size in line(method, axis)):

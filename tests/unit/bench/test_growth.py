@@ -66,6 +66,11 @@ def test_findings_have_exponents_tables_and_plots():
     assert found.exponents("MiB")["pep"]["rounds"].value == pytest.approx(0)
     assert "rows 10,000 to 1,000,000" in found.markdown
     assert "it broke" in found.markdown
+    (mixture, _) = [row for row in found.markdown.splitlines() if row.startswith("| mixture |")]
+    (pep, _) = [row for row in found.markdown.splitlines() if row.startswith("| pep |")]
+    assert mixture.endswith("| - |"), "it has no rounds"
+    assert "| - |" not in pep, "it has all axes, measured or not"
+    assert "-: no rounds to set, because everything is measured in one move (mixture)." in found.markdown
     assert not found.met
     assert Findings(runs).met
     page = found.html
