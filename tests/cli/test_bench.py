@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow.parquet as pq
 from typer.testing import CliRunner
 
 from equipoise.cli import app
@@ -30,7 +31,16 @@ def test_a_folder_without_tables_is_refused(tmp_path):
 
 def test_what_gives_a_table_and_no_figure_is_run_by_name_too(tmp_path, monkeypatch):
     told = []
-    monkeypatch.setattr("equipoise.bench.learning.main", told.append)
+    out = tmp_path / "out" / "s003"
+    rules = [{"query_class": "conjunctions", "loss": 0.2, "met": True}, {"query_class": "parities", "loss": 0.3}]
+
+    def main(arguments):
+        told.append(arguments)
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "learning.md").write_text("# Rules\n\n| class | rule |\n|---|---|\n| all | `a < b` |\n\nBest: all.\n")
+        (out / "learning.json").write_text(json.dumps({"optima": [], "trials": rules}))
+
+    monkeypatch.setattr("equipoise.bench.learning.main", main)
     assert bench("run", "s003", "--data", tmp_path, "-o", tmp_path / "out").exit_code == DataError.exit_code
     assert not told
     (tmp_path / "adult.parquet").touch()
@@ -38,6 +48,12 @@ def test_what_gives_a_table_and_no_figure_is_run_by_name_too(tmp_path, monkeypat
     for options, more in (((), []), (("--quick",), ["--repetitions", "1"])):
         assert bench("run", "s003", "--data", tmp_path, "-o", tmp_path / "out", *options).exit_code == 0
         assert told.pop() == where + more
+    assert pq.read_table(out / "learning.parquet").to_pylist()[1] == {**rules[1], "met": None}
+    page = (out / "index.html").read_text()
+    assert "<h1>Rules</h1>" in page
+    assert "<td>a &lt; b</td>" in page
+    assert "<p>Best: all.</p>" in page
+    assert "error bars" not in page
     assert bench("show", "s003", "-o", tmp_path).exit_code == SettingError.exit_code
 
 
@@ -58,6 +74,7 @@ def test_kept_runs_become_a_page(tmp_path):
     body = json.loads(bench("show", "s001-fig1", "-o", tmp_path, "--json").output)
     assert body["runs"] == 2
     assert body["claims"][0] | {"panel": "", "says": ""} == {
+        "why": "",
         "panel": "",
         "says": "",
         "here": "holds at every epsilon run",

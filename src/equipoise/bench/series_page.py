@@ -49,6 +49,15 @@ class Plot:
     lines: tuple[Line, ...]
 
 
+@dataclass(frozen=True)
+class Table:
+    """Words, and the table that they are about."""
+
+    words: tuple[str, ...]
+    head: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+
+
 def build(title: str, about: str, plots: Sequence[Plot], table: str) -> str:
     """The page; a line of the same name has the same colour in every plot, and plots without points are left out.
 
@@ -68,24 +77,28 @@ def build(title: str, about: str, plots: Sequence[Plot], table: str) -> str:
         legend=[(mark(colours[name], dashed=line.dashed), name) for name, line in lines.items()],
         plots=drawn,
         tables=tables,
-        longest=max(tables, key=lambda each: len(each["rows"]), default=None),
+        longest=max(tables, key=lambda each: len(each.rows), default=None),
     )
 
 
-def _tables(text: str) -> list[dict[str, list[list[str]] | str]]:
-    """The tables of a Markdown text, each with the line of words before it; its title is the page's already."""
-    found: list[dict[str, list[list[str]] | str]] = []
-    words, rows = "", []
-    for line in [*text.splitlines(), ""]:
+def _tables(text: str) -> list[Table]:
+    """The tables of a Markdown text, each with the words before it; words after the last have none.
+
+    The title is the page's already, and is left out.
+    """
+    found: list[Table] = []
+    words: list[str] = []
+    rows: list[list[str]] = []
+    for line in [*text.replace("`", "").splitlines(), ""]:
         if line.startswith("|"):
             rows.append([cell.strip() for cell in line.strip("|").split("|")])
             continue
         if rows:
-            found.append({"words": words, "head": rows[:1], "rows": rows[2:]})
-            words, rows = "", []
+            found.append(Table(tuple(words), rows[0], rows[2:]))
+            words, rows = [], []
         if line and not line.startswith("#"):
-            words = line
-    return found
+            words.append(line.removeprefix("- "))
+    return [*found, Table(tuple(words))] if words else found
 
 
 def pictures(plots: Sequence[Plot]) -> dict[str, str]:

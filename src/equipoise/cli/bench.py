@@ -76,13 +76,18 @@ def _series(name: str) -> Series[Any]:
     return found
 
 
-def _write_table(name: str, data: Path, folder: Path, *, quick: bool) -> None:
+def _write_table(name: str, data: Path, folder: Path, *, quick: bool) -> Path:
+    from equipoise.bench.table_page import publish
+
     if not (data / "adult.parquet").is_file():
         raise DataError(
             f"{data} has no adult.parquet: name the folder of tables with --data; docs/bench.md says what is in it"
         )
     module, if_quick = TABLES[name]
-    import_module(module).main(["--data", str(data), "--out", str(folder), *(if_quick if quick else ())])
+    made = import_module(module)
+    made.main(["--data", str(data), "--out", str(folder), *(if_quick if quick else ())])
+    about = " ".join(str(made.__doc__).split("\n\n")[-1].split())
+    return publish(folder, module.rpartition(".")[2], about)
 
 
 @app.command("run")
@@ -111,7 +116,7 @@ def run_experiment(
         _series(name).main(["--data", str(data), "--out", str(folder), *told])
         return
     if name in TABLES:
-        _write_table(name, data, folder, quick=fast)
+        speaker.note(f"the page is {_write_table(name, data, folder, quick=fast)}")
         return
     experiment = load(name)
     with speaker.steps("running") as progress:
