@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from equipoise.bench import growth
+from equipoise.bench import growth_cases
 from equipoise.bench.exponents import fit
-from equipoise.bench.growth import AXES, BASE, CASES, METHODS, SMALL, Case, Findings, across, line, made_up, measure
+from equipoise.bench.growth import Findings, made_up, measure
+from equipoise.bench.growth_cases import AXES, BASE, CASES, METHODS, SMALL, Case, across, line
 from equipoise.bench.memory import give_back, peak_bytes, reset_peak, resident_bytes
 
 
@@ -103,8 +104,8 @@ def reset_peak_works():
 
 
 def test_a_measurement_is_made(tmp_path, monkeypatch):
-    monkeypatch.setattr(growth, "BASE", SMALL)
-    monkeypatch.setattr(growth, "AXES", {"rows": ((400,), ())})
+    monkeypatch.setattr(growth_cases, "BASE", SMALL)
+    monkeypatch.setattr(growth_cases, "AXES", {"rows": ((400,), ())})
     found = measure(Case("mwem"), 0, tmp_path, tmp_path)
     larger = replace(SMALL, rows=400)
     assert str(larger) == "rows=400 attributes=4 values=2 marginals=4 rounds=2"
