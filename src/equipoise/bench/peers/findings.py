@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +17,8 @@ ERRORS = ("max", "mean", "rmse", "tv")
 MEASURED = (*ERRORS, "wall", "cpu", "GiB")
 ALLOWED = {"max": 1, "mean": 2}
 """The worst place that ours is to have: lowest largest error, lowest or second-lowest mean error."""
+CLOSE = 1.1
+"""A first place whose next one has at most so many times ours is told, because few runs do not settle it."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Row:
         measured: By name; empty when no run was good.
         ratios: Its errors, processor seconds and memory divided by ours.
         failed: What the last bad run said; empty when there was none.
+        spreads: Standard errors of the means of its errors, where there are several runs.
     """
 
     peer: str
@@ -34,6 +37,7 @@ class Row:
     measured: dict[str, float]
     ratios: dict[str, float]
     failed: str
+    spreads: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,8 @@ class Findings:
                     if key in measured and ours.get(key)
                 }
                 bad = [run["failed"] for run in runs if "failed" in run]
-                rows.append(Row(name, len(runs) - len(bad), measured, compared, bad[-1] if bad else ""))
+                spreads = _spreads(runs)
+                rows.append(Row(name, len(runs) - len(bad), measured, compared, bad[-1] if bad else "", spreads))
         return rows
 
     @cached_property
@@ -111,6 +116,21 @@ class Findings:
                     found.append(Shortfall(table, epsilon, error, len(lower) + 1, better))
         return found
 
+    @cached_property
+    def close(self) -> list[str]:
+        """In words: every table and budget where ours has the lowest max error, but another's is hardly larger."""
+        found = []
+        for table, epsilon in self.contests:
+            rows = self.rows(table, epsilon)
+            ours = next((row.measured["max"] for row in rows if row.peer == OURS and row.measured), None)
+            others = sorted((row.measured["max"], row.peer) for row in rows if row.measured and row.peer != OURS)
+            if ours is not None and others and ours <= others[0][0] <= CLOSE * ours:
+                value, name = others[0]
+                found.append(
+                    f"{table}, epsilon {epsilon:g}: the next in max error, {name}, has {value / ours:.2f} times ours"
+                )
+        return found
+
     @property
     def verdict(self) -> str:
         """One sentence."""
@@ -127,13 +147,15 @@ class Findings:
         """The same for a text file."""
         lines = [self.verdict, ""]
         lines += [f"- {shortfall.words}" for shortfall in self.shortfalls]
+        if self.close:
+            lines += ["", "First places that few runs do not settle:", "", *(f"- {words}" for words in self.close)]
         for table, epsilon in self.contests:
             lines += [
                 "",
                 f"### {table}, epsilon {epsilon:g}",
                 "",
-                "| | max | mean | RMSE | TV | max / ours | mean / ours | wall s | CPU s | GiB |",
-                "|---" + "|---:" * 9 + "|",
+                "| | runs | max | mean | RMSE | TV | max / ours | mean / ours | wall s | CPU s | GiB |",
+                "|---" + "|---:" * 10 + "|",
             ]
             rows = self.rows(table, epsilon)
             lines += [_line(row) for row in rows]
@@ -147,6 +169,14 @@ def _means(runs: Sequence[Run]) -> dict[str, float]:
     return {name: float(np.mean([run[name] for run in good])) for name in MEASURED} if good else {}
 
 
+def _spreads(runs: Sequence[Run]) -> dict[str, float]:
+    """Standard errors of the mean largest and mean error."""
+    good = [run for run in runs if "failed" not in run]
+    if len(good) < 2:
+        return {}
+    return {name: float(np.std([run[name] for run in good], ddof=1) / len(good) ** 0.5) for name in ALLOWED}
+
+
 def _note(row: Row) -> str:
     """Below the table: last words are too long for a column of numbers."""
     words = row.failed.replace("`", "'")
@@ -155,9 +185,9 @@ def _note(row: Row) -> str:
 
 def _line(row: Row) -> str:
     if not row.measured:
-        return f"| {row.peer} | failed |" + " |" * 8
+        return f"| {row.peer} | failed |" + " |" * 9
     found, ratios = row.measured, row.ratios
-    errors = [f"{found[name]:.3g}" for name in ERRORS]
+    errors = [f"{found[name]:.3g}" + (f" ± {row.spreads[name]:.1g}" if name in row.spreads else "") for name in ERRORS]
     compared = [f"{ratios[name]:.2f}" if name in ratios else "" for name in ("max", "mean")]
     used = [f"{found['wall']:.0f}", f"{found['cpu']:.0f}", f"{found['GiB']:.2f}"]
-    return f"| {row.peer} | " + " | ".join(errors + compared + used) + " |"
+    return f"| {row.peer} | {row.num_runs} | " + " | ".join(errors + compared + used) + " |"

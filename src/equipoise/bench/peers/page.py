@@ -7,6 +7,7 @@ from importlib.metadata import version
 from markupsafe import Markup
 
 from equipoise.bench.peers.findings import Findings
+from equipoise.bench.peers.peer import OURS
 from equipoise.bench.plot import NUM_COLOURS, STYLE, draw, mark
 from equipoise.bench.summary import Point
 from equipoise.report.page import render
@@ -26,6 +27,7 @@ def build(findings: Findings) -> str:
         statement={"versions": {"equipoise": version("equipoise")}},
         style=STYLE,
         findings=findings,
+        ours=OURS,
         marks={name: mark(number, dashed=False) for name, number in colours.items()},
         sections=[
             (
@@ -43,7 +45,8 @@ def _plot(findings: Findings, table: str, colours: dict[str, int], error: str) -
     for name, epsilon in sorted(findings.contests):
         for row in findings.rows(name, epsilon) if name == table else ():
             if row.measured.get(error, 0.0) > 0:  # logarithmic axes
-                point = Point(epsilon, row.measured[error], 0.0, row.num_runs, row.measured["cpu"])
+                spread = row.spreads.get(error, 0.0)
+                point = Point(epsilon, row.measured[error], spread, row.num_runs, row.measured["cpu"])
                 found.setdefault(row.peer, []).append(point)
     lines = [(name, colours[name], False, points) for name, points in found.items()]
     return draw(lines, error=NAMES[error], title=f"{table}: {NAMES[error]} error against epsilon")

@@ -62,10 +62,32 @@ def test_only_the_places_that_ours_should_have_are_exceptions():
     assert [name for name, _ in exception.better] == ["first", "second"]
 
 
+def test_first_places_that_are_close_are_told():
+    narrow = [result(OURS, 0.1, 0.02), result("first", 0.109, 0.03), result("second", 0.105, 0.03)]
+    found = Findings(PEERS, narrow)
+    assert found.shortfalls == []
+    assert found.close == ["t, epsilon 1: the next in max error, second, has 1.05 times ours"]
+    assert f"- {found.close[0]}" in found.markdown
+    assert found.close[0] in build(found)
+    assert Findings(PEERS, [narrow[0], result("first", 0.12, 0.03)]).close == []
+    lost = Findings(PEERS, [*narrow, result("broken", 0.09, 0.03)])
+    assert lost.close == [], "no first place to speak of"
+    assert "do not settle" not in build(lost) + lost.markdown
+
+
+def test_several_runs_have_standard_errors():
+    runs = [result(OURS, value, value / 10, run=k) for k, value in enumerate((0.1, 0.2, 0.6))] + [result("first", 1, 1)]
+    ours, first = Findings(PEERS, runs).rows("t", 1.0)
+    assert ours.spreads["max"] == pytest.approx(0.0233333**0.5, rel=1e-3)
+    assert first.spreads == {}
+    row = next(line for line in Findings(PEERS, runs).markdown.splitlines() if line.startswith(f"| {OURS} |"))
+    assert row.startswith(f"| {OURS} | 3 | 0.3 ± 0.2 | 0.03 ± 0.02 |")
+
+
 def test_last_words_stand_below_the_table():
     runs = [result(OURS, 0.1, 0.02), result("first", 0.2, 0.01), failed("first", "once"), failed("broken", "no `x`")]
     told = Findings(PEERS, runs).markdown.splitlines()
-    assert [line for line in told if line.startswith("| broken")] == ["| broken | failed |" + " |" * 8]
+    assert [line for line in told if line.startswith("| broken")] == ["| broken | failed |" + " |" * 9]
     assert told[-2:] == ["- first: a run failed: `once`", "- broken failed: `no 'x'`"]
     assert not any("failed" in line for line in Findings(PEERS, runs[:2]).markdown.splitlines())
 
@@ -91,7 +113,7 @@ def test_page_and_text_show_everybody_and_fetch_nothing():
     assert "charge of first" in page
     assert "after first (ours is 2.00 times as large)" in re.sub(r"\s+", " ", page)
     assert not re.search(r"(src|href)=.https?:", page)
-    assert "| first | 0.05 | 0.02 | 0.04 | 0.06 | 0.50 | 2.00 | 2 | 4 | 1.00 |" in text
+    assert "| first | 1 | 0.05 | 0.02 | 0.04 | 0.06 | 0.50 | 2.00 | 2 | 4 | 1.00 |" in text
     assert "- broken failed: `ended with code 3: <script>`" in text
     assert text.index("epsilon 1\n") < text.index("epsilon 0.1\n")
 
