@@ -53,6 +53,7 @@ def main() -> None:
     parser.add_argument("--near", action="store_true", help="run the tests of privacy/ itself alone")
     parser.add_argument("--again", action="store_true")
     told = parser.parse_args()
+    told.folder = told.folder.resolve()  # mutants run elsewhere
     told.folder.mkdir(parents=True, exist_ok=True)
     report = told.folder / "mutants.jsonl"
     names = told.module or sorted(path.stem for path in (SOURCE / "privacy").glob("*.py"))

@@ -11,25 +11,23 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
-import math
 import os
-import resource
 import signal
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import coverage
 import pytest
 from _pytest.runner import runtestprotocol
+from tests.mutation.apart import DEAD, forked, limit
 from tests.mutation.mutants import Mutant
 from tests.mutation.record import Record
 from tests.mutation.swap import swap
 
 KILLED, SURVIVED, TIMEOUT, UNREACHED, UNCHANGED = "killed", "survived", "timeout", "not reached", "at import"
-ALIVE, DEAD, NO_FUNCTION = 0, 1, 3
+ALIVE, NO_FUNCTION = 0, 3
 
 
 @dataclass
@@ -71,7 +69,7 @@ class Trials:
         unknown = [item for item in session.items if known.get(item.nodeid) != self._stamp(item)]
         gc.freeze()  # or a child's first collection would copy every page of what was imported
         if unknown:
-            _forked(lambda: self._look(unknown), 3600)
+            forked(lambda: self._look(unknown), 3600)
             self._read()
         with self.report.open("a") as file:
             for number, mutant in enumerate(self.mutants, 1):
@@ -137,7 +135,7 @@ class Trials:
         note = self.notes.with_suffix(".killer")
         note.write_text("")
         tests = [(items[name], self.reached[name].seconds) for name in chosen]
-        status = _forked(lambda: _attempt(mutant, tests, note), 5 + 5 * seconds)
+        status = forked(lambda: _attempt(mutant, tests, note), 5 + 5 * seconds)
         outcome = {ALIVE: SURVIVED, NO_FUNCTION: UNCHANGED, -signal.SIGXCPU: TIMEOUT}.get(status, KILLED)
         killer = note.read_text() or None
         self.record.note(mutant, chosen, killer)
@@ -152,7 +150,7 @@ def _attempt(mutant: Mutant, chosen: list[tuple[pytest.Item, float]], killer: Pa
         return NO_FUNCTION
     for place, (item, seconds) in enumerate(chosen):
         killer.write_text(item.nodeid)
-        _limit(time.process_time() + 5 + 4 * seconds)  # what makes a test run for ever is noticed soon
+        limit(time.process_time() + 5 + 4 * seconds)  # what makes a test run for ever is noticed soon
         if not _passes(item, chosen[place + 1][0] if place + 1 < len(chosen) else None):
             return DEAD
     killer.write_text("")
@@ -161,33 +159,3 @@ def _attempt(mutant: Mutant, chosen: list[tuple[pytest.Item, float]], killer: Pa
 
 def _passes(item: pytest.Item, following: pytest.Item | None) -> bool:
     return not any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
-
-
-def _limit(seconds: float) -> None:
-    """The process is ended when it has used so much of the processor's time."""
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), hard))
-
-
-def _forked(work: Callable[[], int], seconds: float) -> int:
-    """What `work` returns, in a process of its own with so much of the processor's time; a signal as its negative."""
-    child = os.fork()
-    if child == 0:
-        status = DEAD
-        try:
-            os.setsid()
-            _limit(seconds)
-            resource.setrlimit(resource.RLIMIT_AS, (12 * 2**30, 12 * 2**30))
-            status = work()
-        finally:
-            os._exit(status)
-    give_up = time.monotonic() + 120 + 4 * seconds
-    while True:
-        found, status = os.waitpid(child, os.WNOHANG)
-        if found:
-            return os.waitstatus_to_exitcode(status)
-        if time.monotonic() > give_up:  # it waits for something that never comes: no processor time is used
-            os.killpg(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return -signal.SIGXCPU
-        time.sleep(0.005)
