@@ -10,7 +10,7 @@ from typing import Any
 
 from equipoise import algorithms
 from equipoise.algorithms import Algorithm, Plan, Setting
-from equipoise.algorithms.algorithm import uses_public
+from equipoise.algorithms.algorithm import require_within, uses_public
 from equipoise.algorithms.public_choice import PublicChoice, takes_several
 from equipoise.data.public import PublicRows, encode_public
 from equipoise.data.schema import Schema
@@ -167,7 +167,9 @@ def prepare(request: Request, within: Limits | None = None) -> Prepared:
         other_publics=publics[1:],
         claim=None if request.pure or within is not None else (request.epsilon, given.delta),
     )
-    return Prepared(request, algorithm, workload, setting, algorithm.plan(setting), given.delta)
+    plan = algorithm.plan(setting)
+    require_within(plan, setting)
+    return Prepared(request, algorithm, workload, setting, plan, given.delta)
 
 
 def _publics(request: Request, algorithm: Algorithm) -> tuple[PublicRows, ...]:

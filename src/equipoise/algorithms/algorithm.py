@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 from equipoise.core import DataPlayer
 from equipoise.data.public import PublicRows
 from equipoise.data.table import MOST_DENSE
-from equipoise.errors import CapacityError, SettingError
+from equipoise.errors import BudgetError, CapacityError, SettingError
 from equipoise.game.error_bars import SelectionEvidence
 from equipoise.oracles.classes.features import Features
 from equipoise.privacy import accountant
@@ -32,6 +32,7 @@ __all__ = [
     "require_fit",
     "require_memory",
     "require_public",
+    "require_within",
     "resolved",
     "uses_public",
 ]
@@ -202,6 +203,25 @@ class Algorithm(Protocol):
 def price(event: Event, rows_per_unit: int) -> Event:
     """The event as the gate will charge it."""
     return Group(event, rows_per_unit) if rows_per_unit > 1 and not isinstance(event, Group | Tuned) else event
+
+
+def require_within(plan: Plan, setting: Setting) -> None:
+    """Refuse, before anything is looked at, a plan that costs more than it was given: one round too many, say.
+
+    The gate holds a run to what its plan reserves; this holds the plan to what was asked for.
+
+    Raises:
+        BudgetError: it does.
+    """
+    cost, given = plan.cost, setting.rho if setting.epsilon is None else setting.epsilon
+    assert given is not None
+    asked = cost.rho if setting.epsilon is None else cost.epsilon
+    if asked is None or asked > given:
+        spent = "what is not pure" if asked is None else f"{float(asked):.6g}"
+        currency = "rho" if setting.epsilon is None else "epsilon"
+        raise BudgetError(
+            f"{plan.method} plans to spend {spent}, and was given {currency} {float(given):.6g}: an error of the method"
+        )
 
 
 def resolved(algorithm: Any, **chosen: Any) -> dict[str, Any]:

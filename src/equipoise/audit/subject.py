@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.algorithms import Algorithm, Plan, Players, Setting
-from equipoise.algorithms.algorithm import uses_public
+from equipoise.algorithms.algorithm import require_within, uses_public
 from equipoise.audit.book import MemoryBook
 from equipoise.audit.enumeration import Law, Made, enumerate_move
 from equipoise.audit.toys import TinyGame, public_rows, standard
@@ -110,11 +110,13 @@ def subject_of(algorithm: Algorithm, *, pure: bool = False, game: TinyGame | Non
     """An algorithm on a toy table.
 
     Raises:
-        EquipoiseError: it refuses the table or the budget.
+        SettingError: it refuses the table, or has no pure variant.
+        BudgetError: its plan costs more than it was given.
     """
     toy = standard() if game is None else game
     public = public_rows()[0] if uses_public(algorithm) else None
     rho, epsilon = (None, EPSILON) if pure else (RHO, None)
     setting = Setting(toy.workload, toy.num_rows, rho, epsilon, 1, MEMORY, public)
     plan = algorithm.plan(setting)
+    require_within(plan, setting)
     return Subject(toy, plan, algorithm.players(setting, plan))

@@ -11,7 +11,7 @@ from equipoise.audit.enumeration import Loss, loss_of
 from equipoise.audit.less_noise import LessNoise
 from equipoise.audit.sampling import Sampled, sample
 from equipoise.audit.subject import Subject, quick_options, subject_of
-from equipoise.errors import EquipoiseError, SettingError
+from equipoise.errors import SettingError
 from equipoise.privacy.noise import ExactNoise, Noise
 
 __all__ = ["Audit", "audit", "audits"]
@@ -125,7 +125,7 @@ def audits(*, num_runs: int = 0, only: tuple[str, ...] = ()) -> Iterator[Audit]:
             try:
                 algorithm = create(cls.name, quick_options(cls))
                 subject_of(algorithm, pure=pure)
-            except EquipoiseError:
+            except SettingError:
                 if not pure:
                     raise
                 continue  # it has no pure variant

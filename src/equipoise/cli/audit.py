@@ -70,7 +70,7 @@ def _own(text: str, runs: int) -> list[Audit]:
     for pure in (False, True):
         try:
             subject_of(made, pure=pure)
-        except EquipoiseError:
+        except SettingError:
             if not pure:
                 raise
             continue
