@@ -36,8 +36,10 @@ def game_epsilon(
     """The epsilon at which the records of a game are (epsilon, delta)-private for an analyst, rounded up.
 
     Guarantees:
-        The module's proof, with W the smallest number for which Pr[w > W] <= delta/2, and the same delta_w for all w,
-        which uses up the rest of delta.
+        Precondition: that of the module, a game of so many rounds whose hidden query is drawn from laws at most
+        `distance` apart in total variation, and records of range `rate` for each that differs. Statement: the records
+        are (epsilon, delta)-private for an analyst. Proof: the module's, with W the smallest number for which Pr[w > W]
+        <= delta/2, and the same delta_w for all w, which uses up the rest of delta.
 
     Example:
         >>> rate = 1 / (2 * (1000 * math.log(1e6)) ** 0.5)

@@ -58,7 +58,9 @@ def measure_paid(paid: Paid, counts: Private) -> IntArray:
 
     Guarantees:
         Precondition: each count changes by at most 1 between neighbouring tables, and over the run no more counts are
-        measured than the squared sensitivity that was charged for. Postcondition: the price of that `Gaussian`.
+        measured than the squared sensitivity that was charged for. Postcondition: the price of that `Gaussian`. Proof:
+        one count of sensitivity 1 is 1/(2 stddev^2)-zCDP (canonne2020discrete, Theorem 4 in v4), and so many of them
+        add up to the price, also when each is chosen after those before (bun2016concentrated, Lemma 1.7 in v1).
     """
     found = [event for event in map(_inner, paid.events()) if isinstance(event, Gaussian)]
     if len(found) != 1 or counts.linf_sensitivity > 1 or counts.num_values > found[0].sensitivity_squared:

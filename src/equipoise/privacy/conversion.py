@@ -155,11 +155,11 @@ def rho_at(cost: Cost, *, epsilon: float, delta: float) -> Fraction:
     """What a cost takes from the rho that a total of (epsilon, delta) is worth; for costs without tuning, their rho.
 
     Guarantees:
-        If the results of all events add up to at most R = `rho_of`(epsilon, delta), together they are
-        (epsilon, delta)-DP, also when each was chosen after seeing the results of those before. At the one order A that
-        turns R into (epsilon, delta), the divergence of each is at most A times its result, so all together at most
-        A R: exp((A - 1)(log-ratio so far - A times the results so far)) is a supermartingale. The order depends on the
-        total alone, never on what was spent.
+        Precondition: costs of events of which each may be chosen after seeing the results of those before. Statement:
+        if the results of all of them add up to at most R = `rho_of`(epsilon, delta), together they are (epsilon,
+        delta)-DP. Proof: at the one order A that turns R into (epsilon, delta), the divergence of each is at most A
+        times its result, so all together at most A R: exp((A - 1)(log-ratio so far - A times the results so far)) is a
+        supermartingale. The order depends on the total alone, never on what was spent.
     """
     if cost.shift == 0 and cost.factor == 1:
         return cost.rho

@@ -35,9 +35,10 @@ def draw(scores: IntArray, scale: float, num_draws: int) -> IntArray:
     """Positions drawn independently, with replacement, each with Pr[i] ∝ exp(score_i / scale).
 
     Guarantees:
-        Exactly that law for integer scores and the float `scale` at its exact value: proposals have law W_i / ΣW, a
-        proposal is kept with probability 2^k w_i / W_i <= 1, and rejected ones are replaced by new ones. One pass over
-        the candidates, whatever the scores; rejections have probability below 2^-30 + N 2^-k for N candidates.
+        Precondition: integer scores; the float `scale` stands for its exact value. Statement: exactly that law. Proof:
+        proposals have law W_i / ΣW, a proposal is kept with probability 2^k w_i / W_i <= 1, and rejected ones are
+        replaced by new ones. One pass over the candidates, whatever the scores; rejections have probability below 2^-30
+        + N 2^-k for N candidates.
     """
     gaps = scores.max() - scores
     bits = exact_selection.fixed_point_bits(len(scores))
@@ -57,7 +58,9 @@ def coins(exponents: IntArray, scale: float) -> NDArray[np.bool_]:
     """Independent coins; coin i shows heads with probability exp(-exponent_i / scale), exponents not negative.
 
     Guarantees:
-        Exactly that law for integer exponents and the float `scale` at its exact value.
+        Precondition: integer exponents, not negative; the float `scale` stands for its exact value. Statement: exactly
+        that law. Proof: a uniform number is compared with the bias, in as many digits as that takes (the module's
+        docstring).
     """
     if exponents.size and exponents.min() < 0:
         raise ValueError("a coin needs an exponent that is not negative")

@@ -33,9 +33,10 @@ def choose_enumerated(
     """A query of the class with a small weighted sum F, by the exponential mechanism (P3).
 
     Guarantees:
-        Pr[q] proportional to exp(-epsilon F(q) / 2), exactly: epsilon-DP and epsilon²/8-zCDP for one record replaced.
-        Replacing a record (x, w) by (x', w') moves F(q) by w' q(x') - w q(x), which lies in an interval of length 2
-        for all queries; less its middle, the same for all, which does not change the law, it is at most 1 in size.
+        Precondition: the records' weights are -1, 0 or 1. Statement: Pr[q] proportional to exp(-epsilon F(q) / 2),
+        exactly: epsilon-DP and epsilon²/8-zCDP for one record replaced (cesar2021bounding, Lemma 3.2 in v2). Proof:
+        replacing a record (x, w) by (x', w') moves F(q) by w' q(x') - w q(x), which lies in an interval of length 2 for
+        all queries; less its middle, the same for all, which does not change the law, it is at most 1 in size.
 
     Args:
         gate: Debits, and keeps the choice, in one move.

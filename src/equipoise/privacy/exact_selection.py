@@ -49,8 +49,9 @@ def exponential_mechanism(scores: IntArray, scale: float, num_selected: int) -> 
     """Positions drawn one after the other without replacement, each with Pr[i] ∝ exp(score_i / scale) among the rest.
 
     Guarantees:
-        Exactly that law: the float `scale` stands for its exact value. Several at once are the largest scores after
-        adding Gumbel noise of that scale (durfee2019practical, Lemma 4.2 in v2).
+        Precondition: integer scores; the float `scale` stands for its exact value. Statement: exactly that law. Proof:
+        the module's docstring. Several at once are the largest scores after adding Gumbel noise of that scale
+        (durfee2019practical, Lemma 4.2 in v2).
     """
     left = np.arange(len(scores), dtype=np.int64)
     chosen = []
@@ -96,8 +97,8 @@ def fixed_point_bits(num_candidates: int) -> int:
     """k: 40, or what keeps a sum of that many bounds below 2^62.
 
     Guarantees:
-        Statement: N bounds of at most 2^k (1 + 2^-32) + 1 each add up to less than 2^62. Proof: N < 2^bits(N), and k +
-        bits(N) <= 61.
+        Precondition: N, a number of candidates that fits the memory. Statement: N bounds of at most 2^k (1 + 2^-32) + 1
+        each add up to less than 2^62. Proof: N < 2^bits(N), and k + bits(N) <= 61.
     """
     return min(40, 61 - num_candidates.bit_length())
 

@@ -35,8 +35,10 @@ class KeyedNoise:
     """Discrete Laplace noise by label.
 
     Guarantees:
-        For independent uniform bits the noise of a label has exactly Pr[k] proportional to exp(-|k| / scale); bits are
-        those of the module's docstring. Labels are told apart whatever their parts contain.
+        Precondition: a key that nobody knows, and the module's assumption on the bits made of it. Statement: the noise
+        of a label has Pr[k] proportional to exp(-|k| / scale), independent of that of every other label; exactly so for
+        independent uniform bits. Proof: `laplace_from`; labels are told apart whatever their parts contain, so no two
+        share bits.
 
     Example:
         >>> noise = KeyedNoise(bytes(32))
@@ -101,9 +103,11 @@ def laplace_from(bits: _Bits, scale: Fraction) -> int:
     """Discrete Laplace noise of an exact scale t/s from uniform bits.
 
     Guarantees:
-        canonne2020discrete, Algorithm 2 in v4: X = U + t V, with U uniform below t and kept with probability
-        exp(-U/t), V the number of successes before the first failure of coins of bias e^-1, has Pr[x] proportional to
-        exp(-x/t); X // s has scale t/s; a sign is drawn, and "minus 0" drawn again. Integers only: no rounding.
+        Precondition: independent uniform bits, and a positive scale t/s. Statement: exactly Pr[k] proportional to
+        exp(-|k| s/t). Proof: canonne2020discrete, Algorithm 2 in v4: X = U + t V, with U uniform below t and kept with
+        probability exp(-U/t), V the number of successes before the first failure of coins of bias e^-1, has Pr[x]
+        proportional to exp(-x/t); X // s has scale t/s; a sign is drawn, and "minus 0" drawn again. Integers only: no
+        rounding.
     """
     t, s = scale.numerator, scale.denominator
     while True:

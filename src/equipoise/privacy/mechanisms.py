@@ -91,8 +91,9 @@ def measure_pure(payer: Payer, counts: Private, *, epsilon: Fraction, at_least: 
     """Counts plus discrete Laplace noise of scale l1/epsilon (P2).
 
     Guarantees:
-        Precondition: neighbouring tables change the vector of counts by at most `counts.norms.l1` in L1.
-        Postcondition: epsilon-DP for one record replaced. `at_least` as in `measure`.
+        Precondition: neighbouring tables change the vector of counts by at most `counts.norms.l1` in L1. Postcondition:
+        epsilon-DP for one record replaced. Proof: Pr[noise = k] is proportional to exp(-|k|/scale), so probabilities
+        change by a factor of exp(l1/scale) at most (the scale is rounded up). `at_least` as in `measure`.
     """
     _whole(counts)
     sensitivity = Fraction(max(at_least, counts.norms.l1))
@@ -135,10 +136,10 @@ def draw(payer: Payer, scores: Private, *, epsilon: Fraction, num_draws: int) ->
     """Ids drawn independently, with replacement, by the exponential mechanism (P6).
 
     Guarantees:
-        Precondition: neighbouring tables change each score by at most Delta (`scores.linf_sensitivity`).
-        Postcondition: each draw follows Pr[q] proportional to exp(epsilon score / (2 Delta)), exactly (the scale is
-        rounded up, so the true parameter is never above epsilon); together they are num_draws epsilon-DP and num_draws
-        epsilon^2/8-zCDP.
+        Precondition: neighbouring tables change each score by at most Delta (`scores.linf_sensitivity`). Postcondition:
+        each draw follows Pr[q] proportional to exp(epsilon score / (2 Delta)), exactly (the scale is rounded up, so the
+        true parameter is never above epsilon); together they are num_draws epsilon-DP and num_draws epsilon^2/8-zCDP.
+        Proof: each draw is an exponential mechanism (cesar2021bounding, Lemma 3.2 in v2), and independent ones add up.
     """
     payer.debit(Draws(epsilon, num_draws))
     scale = float_above(2 * max(1, scores.linf_sensitivity) / epsilon)
@@ -153,8 +154,8 @@ def keep(payer: Payer, payoffs: Private, *, epsilon: Fraction, slack: Fraction, 
     Guarantees:
         Precondition: neighbouring tables change each payoff by at most Delta (`payoffs.linf_sensitivity`), one count.
         Postcondition: heads with exactly that probability, but for `slack`, which is rounded up to the grid of the
-        scores, and epsilon, which is rounded down. Priced by `accountant.cost` for a rate of epsilon/2: a payoff beyond
-        `largest` is cut off, which moves less than the payoff does.
+        scores, and epsilon, which is rounded down. Priced by `accountant.cost` for a rate of epsilon/2. Proof:
+        docs/mechanisms.md, P8; a payoff beyond `largest` is cut off, which moves less than the payoff does.
     """
     if payoffs.linf_sensitivity > payoffs.unit:
         raise SettingError("coins are tossed on payoffs that move by at most one count")

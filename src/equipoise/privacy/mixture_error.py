@@ -40,10 +40,11 @@ def mixture_error(truth: Private, workload: Workload, num_rows: int, support: Co
     """The smallest largest error of weights on these rows, in 1/GRID of a record, rounded down.
 
     Guarantees:
-        Replacing a record moves every count by at most 1, so for fixed weights the largest error by at most 1, and the
-        minimum over weights by at most 1 too. What is sealed exceeds the minimum by at most TOLERANCE <= 2/GRID, which
-        is checked by a dual bound and not taken from the solver; rounding down adds at most 1/GRID. So the sealed
-        integer moves by at most SENSITIVITY.
+        Precondition: counts of queries with values in [0, 1]. Statement: the sealed integer moves by at most
+        SENSITIVITY when a record is replaced. Proof: that moves every count by at most 1, so for fixed weights the
+        largest error by at most 1, and the minimum over weights by at most 1 too. What is sealed exceeds the minimum by
+        at most TOLERANCE <= 2/GRID, which is checked by a dual bound and not taken from the solver; rounding down adds
+        at most 1/GRID.
 
     Raises:
         CapacityError: The solver did not come that close. Nothing is released or charged then; that it happened is,
@@ -56,7 +57,8 @@ def mixture_scores(truth: Private, workload: Workload, num_rows: int, supports: 
     """The errors of several supports as scores, the smallest error highest; each as `mixture_error` has it.
 
     Guarantees:
-        Each score moves by at most SENSITIVITY when a record is replaced: a sign changes nothing.
+        Precondition: that of `mixture_error`, for each support. Statement: each score moves by at most SENSITIVITY when
+        a record is replaced. Proof: so does each error, and a sign changes nothing.
 
     Raises:
         CapacityError: As `mixture_error`.

@@ -55,9 +55,11 @@ class ExactNoise:
     """OpenDP's samplers, and our own for selection: exact on integers, entropy from the operating system.
 
     Guarantees:
-        gaussian and laplace draw from the discrete laws without rounding. `largest` has exactly the law of the
-        exponential mechanism (permute-and-flip with exponential noise), not that of a float approximation
-        (`privacy.exact_selection`); so have `draws` and `coins` theirs (`privacy.draws`).
+        Precondition: integers; floats that are scales stand for their exact values. Statement: gaussian and laplace
+        draw from the discrete laws without rounding; `largest` has exactly the law of the exponential mechanism
+        (permute-and-flip with exponential noise), not that of a float approximation; so have `draws` and `coins`
+        theirs. Proof: canonne2020discrete, Algorithms 1 to 3 in v4, which OpenDP's samplers are;
+        `privacy.exact_selection` and `privacy.draws` for the others.
     """
 
     def gaussian(self, values: IntArray, scale: float) -> IntArray:

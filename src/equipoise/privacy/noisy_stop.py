@@ -41,7 +41,9 @@ class NoisyLimit:
         margin: How far beyond it is stopped without noise.
 
     Guarantees:
-        Precondition, statement and proof are the module's (lyu2017understanding, Theorem 5 in v1, in one direction).
+        Precondition: at every look the two worlds' counts differ by at most 1, in one direction. Statement: which look
+        is the first positive one is epsilon-DP, but for the probability of reaching limit + margin. Proof: the module's
+        (lyu2017understanding, Theorem 5 in v1, in one direction).
     """
 
     epsilon: Fraction

@@ -164,8 +164,10 @@ def calls_of_conditional_release(*, epsilon: Fraction, max_hits: int, delta: Fra
     """How many pure-epsilon calls a conditional release of `max_hits` values is charged for (Lemma D).
 
     Guarantees:
-        The number of calls that depend on the data before `max_hits` hits exceeds the result with probability at most
-        delta: each such call hits with probability at least 1/(e^epsilon + 1), then Chernoff's bound.
+        Precondition: tests of one count each, of sensitivity 1, with their own noise. Statement: the number of calls
+        that depend on the data before `max_hits` hits exceeds the result with probability at most delta. Proof: each
+        such call hits with probability at least 1/(e^epsilon + 1), then Chernoff's bound (Lemma D of
+        docs/mechanisms.md).
 
     Example:
         >>> calls_of_conditional_release(epsilon=Fraction(1, 100), max_hits=100, delta=Fraction(1, 10**8))

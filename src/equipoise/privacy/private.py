@@ -71,10 +71,11 @@ class Private(Unseen):
     """Integer counts of a workload's queries on the private table, with their sensitivity.
 
     Guarantees:
-        For neighbouring tables (one record replaced) the vectors held by two `Private` objects made by the same public
-        operations differ by at most `norms` times `unit`. Subtracting public values and taking absolute values are
-        1-Lipschitz in every coordinate, taking a subset can only lower each norm, and multiplying by public integer
-        weights scales `linf` by at most the largest weight.
+        Precondition: the counts are those of `source` on one table. Statement: for neighbouring tables (one record
+        replaced) the vectors held by two `Private` objects made by the same public operations differ by at most `norms`
+        times `unit`. Proof: subtracting public values and taking absolute values are 1-Lipschitz in every coordinate,
+        taking a subset can only lower each norm, and multiplying by public integer weights scales `linf` by at most the
+        largest weight.
 
     Example:
         >>> from equipoise.data.domain import Domain

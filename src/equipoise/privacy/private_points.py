@@ -21,8 +21,10 @@ class PrivatePoints(Unseen):
     """Records of a private table as bits, each with a weight of -1, 0 or 1.
 
     Guarantees:
-        Neighbouring tables differ in one record, its bits and its weight; the number of records is public. So for any
-        two queries the difference of their weighted sums moves by at most 2.
+        Precondition: weights of -1, 0 or 1, and queries with values 0 and 1. Statement: for any two queries the
+        difference of their weighted sums moves by at most 2 between neighbouring tables. Proof: these differ in one
+        record, its bits and its weight (the number of records is public), and one record adds -1 to 1 to the
+        difference.
 
     Example:
         >>> PrivatePoints.labelled(np.array([[1, 0], [1, 1]]), np.array([True, False]))

@@ -40,8 +40,9 @@ class PrivateRows(Unseen):
     """The distinct records of a private table and how often each occurs.
 
     Guarantees:
-        Every count is of one product query, so it moves by at most 1 when a record is replaced. How long a count takes
-        depends on the number of distinct records and on the query's columns, and on nothing that was asked before.
+        Precondition: product queries, with values 0 and 1. Statement: every count moves by at most 1 when a record is
+        replaced. Proof: it is a sum over records of one query's value. How long a count takes depends on the number of
+        distinct records and on the query's columns, and on nothing that was asked before.
     """
 
     __slots__ = ("_codes", "_counts", "_num_rows")

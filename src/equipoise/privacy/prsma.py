@@ -143,8 +143,9 @@ def prsma(
     """A query of the class with a small weighted sum, whether or not the solver does its work.
 
     Guarantees:
-        (epsilon, delta)-DP for one record replaced (neel2019heuristics, Theorem 8), for a minimiser that is
-        deterministic and whose certificates are true; nothing is asked of how often it gives one.
+        Precondition: a minimiser that is deterministic and whose certificates are true; nothing is asked of how often
+        it gives one. Statement: (epsilon, delta)-DP for one record replaced. Proof: neel2019heuristics, Theorem 8 in
+        the FOCS version, with more blocks than there (the module's docstring).
 
     Args:
         gate: Debits, and keeps the choice.

@@ -129,8 +129,8 @@ def rspm(
 
     Guarantees:
         Precondition: the minimiser certifies its answers within `gap` on this table and its neighbours, whatever the
-        noise. Postcondition: epsilon-DP for one record replaced, epsilon²/2-zCDP (privacy/separators.py). Not
-        epsilon²/(2m): the m noises are no composition, since the shift depends on the output.
+        noise. Postcondition: epsilon-DP for one record replaced, epsilon²/2-zCDP. Proof: privacy/separators.py, after
+        neel2019heuristics. Not epsilon²/(2m): the m noises are no composition, since the shift depends on the output.
 
     Args:
         gate: Debits, and keeps the choice. The run's reservation must hold a conditional cost (`accountant.Cost`).
@@ -165,8 +165,8 @@ def gaussian_rspm(
     """As `rspm`, with Gaussian noise: less of it from about 40 separators on, and a delta.
 
     Guarantees:
-        Precondition: as `rspm`. Postcondition: (epsilon, delta)-DP for one record replaced (privacy/separators.py).
-        Not at the published scale: see `gaussian_event`.
+        Precondition: as `rspm`. Postcondition: (epsilon, delta)-DP for one record replaced. Proof:
+        privacy/separators.py. Not at the published scale: see `gaussian_event`.
     """
     event = gaussian_event(query_class, epsilon=epsilon, delta=delta, gap=gap, published_scale=published_scale)
     return _choose(gate, points, query_class, event, minimiser, public, number)

@@ -44,10 +44,12 @@ def tail(*, num_separators: int, stddev: float, delta: float) -> float:
     """What Σ|η_i| / stddev exceeds with probability at most delta, for discrete Gaussian noises.
 
     Guarantees:
-        Chernoff's bound at every u > 0: (m log E exp(u |η|/s) + log(1/delta)) / u. The expectation over whole numbers
-        is at most exp(u²/2) (2 Φ(u) + 2 / (s √(2π))): the normaliser is at least s √(2π) (Poisson summation), and a
-        sum over whole numbers of a function with two modes of height 1 is at most its integral and 2. Any u is valid,
-        so the search for the best one cannot harm.
+        Precondition: m independent discrete Gaussian noises η_i of standard deviation s, and 0 < delta < 1. Statement:
+        the sum of their sizes over s exceeds the result with probability at most delta. Proof: Chernoff's bound at
+        every u > 0: (m log E exp(u |η|/s) + log(1/delta)) / u. The expectation over whole numbers is at most exp(u²/2)
+        (2 Φ(u) + 2 / (s √(2π))): the normaliser is at least s √(2π) (Poisson summation), and a sum over whole numbers
+        of a function with two modes of height 1 is at most its integral and 2. Any u is valid, so the search for the
+        best one cannot harm.
     """
 
     def bound(u: float) -> float:

@@ -15,11 +15,12 @@ def fits(cost: Cost, *, epsilon: float, delta: float) -> bool:
     """Whether a total cost keeps (epsilon, delta)-DP; delta 0 means pure privacy.
 
     Guarantees:
-        With no failure probability the comparison is exact: rho (`accountant.rho_at`) against the fraction
-        `accountant.rho_of`. With one, delta' + (1 + e^epsilon) delta* <= delta (Lemma D). Pure costs that add up to at
-        most epsilon fit any delta; those that are pure but for a failure probability, one of (1 + e^epsilon) times
-        that. A filter may use both rules: where the first holds the loss is at most epsilon
-        whatever comes out, and adds nothing to delta; elsewhere the second has held from the start.
+        Precondition: the sum of the costs of all events, each charged when it happened. Statement: True only if they
+        are (epsilon, delta)-DP together. Proof: with no failure probability the comparison is exact: rho
+        (`accountant.rho_at`) against the fraction `accountant.rho_of`. With one, delta' + (1 + e^epsilon) delta* <=
+        delta (Lemma D). Pure costs that add up to at most epsilon fit any delta; those that are pure but for a failure
+        probability, one of (1 + e^epsilon) times that. A filter may use both rules: where the first holds the loss is
+        at most epsilon whatever comes out, and adds nothing to delta; elsewhere the second has held from the start.
     """
     rest = delta
     if cost.delta:
