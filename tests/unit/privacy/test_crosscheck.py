@@ -12,9 +12,12 @@ import opendp.prelude as dp
 import pytest
 
 from equipoise.privacy import accountant
+from equipoise.privacy.accountant import Cost
 from equipoise.privacy.conversion import _order
 from equipoise.privacy.events import Event, Exponential, Gaussian, Laplace
-from equipoise.verification.terms import Terms, epsilon
+from equipoise.privacy.stored_events import to_json
+from equipoise.verification import prices  # noqa: F401  # what the second accountant charges
+from equipoise.verification.terms import Terms, add_up, epsilon, terms_of
 
 dp.enable_features("contrib")
 
@@ -32,21 +35,59 @@ def random_plan(rng: np.random.Generator) -> list[tuple[Event, int]]:
     return [(kinds[int(rng.integers(3))](), int(rng.integers(1, 200))) for _ in range(int(rng.integers(1, 5)))]
 
 
+def their_event(event: Event) -> dp_accounting.DpEvent:
+    """The same in dp-accounting's words: of what it has no word for, the zCDP that the papers prove."""
+    match event:
+        case Gaussian(sensitivity_squared, variance):
+            return dp_accounting.GaussianDpEvent(math.sqrt(variance / sensitivity_squared))
+        case Laplace(sensitivity, scale):
+            return dp_accounting.ZCDpEvent(float(sensitivity / scale) ** 2 / 2)
+        case Exponential(chosen, num_selected):
+            return dp_accounting.ZCDpEvent(num_selected * float(chosen) ** 2 / 8)
+    raise TypeError(event)
+
+
+def dp_accountings_epsilon(plan: list[tuple[Event, int]], delta: float, order: float) -> float:
+    """Composed and converted by dp-accounting itself, at orders of every size, and more of them around ours."""
+    near = [1 + (order - 1) * step for step in (0.99, 0.999, 0.9999, 1, 1.0001, 1.001, 1.01)]
+    found = dp_accounting.rdp.RdpAccountant(sorted([*near, *(1 + np.geomspace(1e-3, 1e5, 80))]))
+    found.compose(
+        dp_accounting.ComposedDpEvent(
+            [dp_accounting.SelfComposedDpEvent(their_event(event), times) for event, times in plan]
+        )
+    )
+    return float(found.get_epsilon(delta))
+
+
 def largest_disagreement(num_plans: int, seed: int = 0) -> dict[str, float]:
-    """For each other accountant the largest relative excess of ours; fails where ours is below."""
+    """For each other accountant the largest relative excess of ours; fails where ours is below.
+
+    Each is told the events and composes them itself.
+    """
     rng, found = np.random.default_rng(seed), {"dp-accounting": 0.0, "second accountant": 0.0}
     for _ in range(num_plans):
-        total = accountant.total(random_plan(rng))
+        plan = random_plan(rng)
+        total = accountant.total(plan)
         delta = float(10 ** rng.uniform(-12, -3))
         ours = accountant.epsilon_of(rho=total.rho, delta=delta)
-        order = _order(float(total.rho), ours)
-        orders = [1 + (order - 1) * step for step in (0.999, 0.9999, 1, 1.0001, 1.001)]
-        theirs, _ = dp_accounting.rdp.compute_epsilon(orders, [float(total.rho) * a for a in orders], delta)
-        second = epsilon(Terms(total.rho, None), delta)
+        theirs = dp_accountings_epsilon(plan, delta, _order(float(total.rho), ours))
+        terms = add_up(terms_of(to_json(event)).times(times) for event, times in plan)
+        second = epsilon(Terms(terms.rho, None), delta)
         for name, other in (("dp-accounting", theirs), ("second accountant", second)):
             assert ours >= other * (1 - 1e-9) - 1e-12
             found[name] = max(found[name], (ours - other) / max(other, 1e-9))
     return found
+
+
+@pytest.mark.parametrize("wrong", [Fraction(99, 100), Fraction(101, 100)])
+def test_a_price_that_is_one_percent_off_is_seen(monkeypatch: pytest.MonkeyPatch, wrong: Fraction) -> None:
+    """A comparison that shows nothing wrong must be able to: too cheap fails, too dear disagrees by too much."""
+    monkeypatch.setattr(accountant, "total", lambda plan, right=accountant.total: Cost(wrong * right(plan).rho))
+    if wrong < 1:
+        with pytest.raises(AssertionError):
+            largest_disagreement(10)
+    else:
+        assert min(largest_disagreement(10).values()) > LARGEST
 
 
 def test_random_plans_agree_with_dp_accounting_and_the_second_accountant() -> None:
