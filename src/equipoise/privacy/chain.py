@@ -38,7 +38,7 @@ ROLLED_BACK = (
     " ledger restore`, which charges what is missing"
 )
 _PENDING = "equipoise_pending"
-_KEEPING = ("event", "chosen")
+_KEEPING = ("event", "free", "chosen")
 """Entries that leave what an account holds as it is: an open run holds its reservation, whatever it spent of it."""
 _EMPTY = Head("", cost_to_text(Cost()), None, None, 1)
 """The head of an account that has no entry."""

@@ -13,12 +13,14 @@ import sqlalchemy as sa
 from equipoise.errors import LedgerError
 from equipoise.privacy import accountant, store
 from equipoise.privacy.anchor import Head
-from equipoise.privacy.chain import digest_after, require_anchored
+from equipoise.privacy.chain import canonical, digest_after, require_anchored
 from equipoise.privacy.cost import Cost, cost_from_text
 from equipoise.privacy.gate import within
 from equipoise.privacy.stored_events import from_json
 
 __all__ = ["inspect"]
+
+DECLARED = ("name", "epsilon", "delta", "rows_per_unit")
 
 
 @dataclass
@@ -29,14 +31,16 @@ class _Told:
     reserved: dict[str, Cost] = field(default_factory=dict)
     spent: dict[str, Cost] = field(default_factory=dict)
     status: dict[str, str] = field(default_factory=dict)
+    plans: dict[str, str] = field(default_factory=dict)
     answers: dict[tuple[str, int], str] = field(default_factory=dict)
 
     def hear(self, body: dict[str, Any]) -> None:
         run = body.get("run")
         match body["what"]:
             case "account" | "total":
-                self.declared |= {name: body[name] for name in ("epsilon", "delta", "rows_per_unit") if name in body}
+                self.declared |= {name: body[name] for name in DECLARED if name in body}
             case "reserve":
+                self.plans[run] = canonical(body["plan"])  # type: ignore[index]
                 self.reserved[run], self.spent[run], self.status[run] = cost_from_text(body["cost"]), Cost(), "open"  # type: ignore[index]
             case "event":
                 price = accountant.cost(from_json(body["event"]))
@@ -45,6 +49,10 @@ class _Told:
                 self.spent[run] += price  # type: ignore[index]
                 if "answer" in body:
                     self.answers[run, body["move"]] = body["answer"]  # type: ignore[index]
+            case "free":
+                self.answers[run, body["move"]] = body["answer"]  # type: ignore[index]
+            case "chosen":  # a tuned release's moves are told together, at its end
+                self.answers |= {(run, number): told for number, told in enumerate(body.get("answers", ()))}  # type: ignore[misc]
             case "lost":  # a copy was put back: what it did not know of is charged (`backup.restore`)
                 self.reserved[run] = self.spent[run] = cost_from_text(body["cost"])  # type: ignore[index]
                 self.status[run] = "closed"  # type: ignore[index]
@@ -90,9 +98,9 @@ def _told(rows: Iterable[Any]) -> _Told:
 
 def _compare_account(connection: sa.Connection, account: int, told: _Told) -> None:
     row = connection.execute(sa.select(store.accounts).where(store.accounts.c.id == account)).one()
-    stored = {"epsilon": row.epsilon, "delta": row.delta, "rows_per_unit": row.rows_per_unit}
+    stored = {name: getattr(row, name) for name in DECLARED}
     if stored != told.declared:
-        raise LedgerError("the ledger's total or rows a unit are not those that its entries declare")
+        raise LedgerError("the ledger's table, total or rows a unit are not those that its entries declare")
 
 
 def _compare_runs(connection: sa.Connection, account: int, told: _Told) -> None:
@@ -103,6 +111,8 @@ def _compare_runs(connection: sa.Connection, account: int, told: _Told) -> None:
         name = f"release {row.id[:12]}"
         if row.status != told.status[row.id]:
             raise LedgerError(f"the ledger's {name} is marked {row.status}, and its entries say {told.status[row.id]}")
+        if row.plan != told.plans.get(row.id, row.plan):  # what a restored copy had lost has none
+            raise LedgerError(f"the ledger's {name} has another plan than it was opened with")
         if cost_from_text(row.spent) != told.spent[row.id]:
             raise LedgerError(f"the ledger's {name} does not add up to its events")
         if cost_from_text(row.reserved) != told.reserved[row.id]:

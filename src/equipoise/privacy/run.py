@@ -126,9 +126,17 @@ class Run:
     ) -> None:
         """Write the events of a move to the chain and add their prices to what was spent before.
 
-        `answer` is the hash of the move that they paid for, so that nobody can change it unseen.
+        `answer` is the hash of the move that they paid for, so that nobody can change it unseen. A move that costs
+        nothing, or was paid for by one before it, has an entry for its hash.
         """
         after = before
+        if answer is not None and not charged:
+            append(
+                connection,
+                self.account,
+                self.key,
+                {"what": "free", "run": self.key, "move": number, "answer": answer},
+            )
         for event, price in charged:
             after = after + price
             body = {

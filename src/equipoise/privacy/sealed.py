@@ -10,6 +10,7 @@ it all and gives nothing back.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -129,10 +130,12 @@ class Trials:
         moves = self.game(trial, Cost()).moves()
         with write(run.engine, run.account) as connection:
             run.open_row(connection)
-            for number, move in enumerate(moves):
-                values = {"run": run.key, "number": number, "body": move_to_bytes(move)}
-                connection.execute(sa.insert(store.moves).values(**values))
-            append(connection, run.account, run.key, {"what": "chosen", "run": run.key, **chosen._asdict()})
+            bodies = [move_to_bytes(move) for move in moves]
+            for number, body in enumerate(bodies):
+                connection.execute(sa.insert(store.moves).values(run=run.key, number=number, body=body))
+            answers = [hashlib.sha256(body).hexdigest() for body in bodies]
+            entry = {"what": "chosen", "run": run.key, **chosen._asdict(), "answers": answers}
+            append(connection, run.account, run.key, entry)
             connection.execute(sa.delete(store.sealed).where(store.sealed.c.run == run.key))
 
     @property

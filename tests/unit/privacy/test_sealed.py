@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from tests.unit.privacy.test_ledger import RHO, open_account, start
 
 from equipoise.core import Move
-from equipoise.errors import BudgetError, LedgerConflict
+from equipoise.errors import BudgetError, LedgerConflict, LedgerError
 from equipoise.privacy import accountant, store
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.events import Exponential, Tuned
@@ -133,7 +133,13 @@ def test_the_chosen_trial_becomes_the_release_and_the_rest_is_gone(tmp_path: Pat
     assert Trials(run).chosen == Chosen(0, -12)
     assert others.chosen is None
     assert run.spent() == accountant.cost(EVENT)
+    run.finish()
     account.verify()
+    with store.connect(tmp_path / "people.sqlite").begin() as connection:
+        where = (store.moves.c.run == run.key, store.moves.c.number == 1)
+        connection.execute(sa.update(store.moves).where(*where).values(body=b"another"))
+    with pytest.raises(LedgerError, match="lost or changed answer 1"):
+        account.verify()
 
 
 def test_closing_gives_nothing_back_and_leaves_nothing(tmp_path: Path) -> None:
