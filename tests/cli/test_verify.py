@@ -160,6 +160,24 @@ def test_a_ledger_that_was_charged_something_else_is_told(copied: Bench) -> None
     assert copied.run("verify", copied.out, "--ledger", copied.folder / "nosuch.sqlite").exit_code == 8
 
 
+def test_a_release_is_a_witness_against_a_ledger_and_anchor_that_were_rolled_back_together(copied: Bench) -> None:
+    """What no program can see by the ledger alone: both are what they once were. Whoever has the release can."""
+    kept = {path: path.read_bytes() for path in copied.folder.glob("people.ledger.sqlite*")}
+    later = copied.folder / "later"
+    made = copied.release("--seed", 8, epsilon=0.5, out=later)
+    assert made.exit_code == 0, made.text
+    assert copied.run("verify", later, "--ledger", copied.ledger).exit_code == 0
+    for path in copied.folder.glob("people.ledger.sqlite*"):
+        path.unlink()
+    for path, body in kept.items():
+        path.write_bytes(body)
+    assert copied.run("ledger", "verify", copied.ledger).exit_code == 0
+    assert copied.run("verify", copied.out, "--ledger", copied.ledger).exit_code == 0
+    told = copied.run("verify", later, "--ledger", copied.ledger)
+    assert told.exit_code == 9
+    assert "ledger" in told.stderr
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", "[" * 100_000, '{"product": "equipoise"}'])
 def test_what_is_no_statement_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "statement.json").write_text(text)
