@@ -9,6 +9,8 @@ model.npz, schema.json, workload.json, asked.json (the queries that the moves re
 from __future__ import annotations
 
 import json
+import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -247,6 +249,13 @@ def is_complete(folder: str | Path) -> bool:
     return (Path(folder) / STATEMENT).is_file()
 
 
+UNREADABLE = (
+    *(OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, EOFError, OverflowError, RecursionError),
+    *(NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error, pa.ArrowException),
+)
+"""What json, numpy, zipfile and Arrow raise on files that are not what they were written as."""
+
+
 def load(folder: str | Path) -> Release:
     """The release kept in a folder.
 
@@ -268,6 +277,11 @@ def load(folder: str | Path) -> Release:
         )
         model, bars = model_from_file(source / "model.npz")
         moves = moves_from_table(pq.read_table(source / "moves.parquet"))
-    except (OSError, ValueError, KeyError, pa.ArrowInvalid) as error:
+        num_rows, seed = statement["num_rows"], statement["seed"]
+        if not (type(num_rows) is type(seed) is int and num_rows > 0):
+            raise TypeError("rows and seed are numbers")
+        if not tuple(model.shape) == schema.domain.sizes == workload.domain.sizes == asked.domain.sizes:
+            raise ValueError("the files are not of one release")
+    except UNREADABLE as error:
         raise OutputError(f"{source} is not a complete release folder: {type(error).__name__}") from error
-    return Release(schema, workload, statement["num_rows"], model, moves, bars, statement, statement["seed"], asked)
+    return Release(schema, workload, num_rows, model, moves, bars, statement, seed, asked)

@@ -17,11 +17,13 @@ INSTRUMENTED = [
     "equipoise.queries.text",
     "equipoise.queries.build",
     "equipoise.queries.stored",
+    "equipoise.privacy.anchor",
     "equipoise.privacy.composed_events",
     "equipoise.privacy.events",
     "equipoise.privacy.primitive_events",
     "equipoise.privacy.run",
     "equipoise.privacy.store",
+    "equipoise.releases",
     "equipoise.verification",
 ]
 

@@ -14,9 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from scipy import sparse
 from tests.fuzz import http_bodies
 
+from equipoise import release
 from equipoise.core import Move
 from equipoise.data.baskets import open_baskets
 from equipoise.data.items import Items
@@ -33,7 +36,7 @@ from equipoise.queries.text import parse
 from equipoise.releases import load as load_release
 from equipoise.verification.folder import verify
 
-__all__ = ["SEEDS", "TARGETS", "attempt"]
+__all__ = ["RELEASE", "SEEDS", "TARGETS", "attempt"]
 
 TOML = """[table]
 name = "people"
@@ -159,7 +162,7 @@ def ledger_file(data: bytes) -> None:
     """A ledger with bytes of its pages overwritten: place (2 bytes), then what is written there."""
     page = bytearray(_LEDGER)
     place = int.from_bytes(data[:2], "big") * 7 % len(page)
-    page[place : place + len(data) - 2] = data[2:]
+    page[place : place + len(data[2:])] = data[2:]
     for name in ("ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "ledger.sqlite.anchor"):
         (_FOLDER / name).unlink(missing_ok=True)
     account = Ledger(_file("ledger.sqlite", bytes(page))).existing("people")
@@ -170,6 +173,44 @@ def ledger_file(data: bytes) -> None:
             found = account.run(row["run"])
             if found is not None:
                 found.moves()
+
+
+def anchor_file(data: bytes) -> None:
+    """What the anchor beside a ledger says."""
+    for name in ("ledger.sqlite-wal", "ledger.sqlite-shm"):
+        (_FOLDER / name).unlink(missing_ok=True)
+    _file("ledger.sqlite.anchor", data)
+    account = Ledger(_file("ledger.sqlite", _LEDGER)).existing("people")
+    if account is not None:
+        account.verify()
+        account.held()
+
+
+def parquet_table(data: bytes) -> None:
+    """A private table in Parquet with bytes overwritten: place (2 bytes), then what is written there."""
+    body = bytearray(_PARQUET)
+    place = int.from_bytes(data[:2], "big") % len(body)
+    body[place : place + len(data[2:])] = data[2:]
+    for _ in read(_file("table.parquet", bytes(body)), schema=SCHEMA).batches():
+        pass
+
+
+def release_file(data: bytes) -> None:
+    """A release folder with bytes of one file overwritten: which file (1 byte), place (2 bytes), what is written there.
+
+    What can be read is used: damage that is told too late is no better.
+    """
+    name = RELEASE_FILES[data[0] % len(RELEASE_FILES)] if data else "model.npz"
+    body = bytearray(RELEASE[name])
+    place = int.from_bytes(data[1:3], "big") % (len(body) + 1)
+    body[place : place + len(data[3:])] = data[3:]
+    (_RELEASED / name).write_bytes(body)
+    try:
+        found = load_release(_RELEASED)
+        found.sample(3, seed=0)
+        found.answer("sex = Female and age in 20..39")
+    finally:
+        (_RELEASED / name).write_bytes(RELEASE[name])
 
 
 def http_body(data: bytes) -> None:
@@ -200,8 +241,28 @@ def _small_ledger() -> bytes:
     return path.read_bytes()
 
 
+def _small_release() -> dict[str, bytes]:
+    rows = b"sex,age,other\n" + b"Female,3,4.5\nMale,44,\nFemale,70,9\n" * 30
+    table = read(_file("released.csv", rows), schema=SCHEMA)
+    options = {"num_rounds": 2, "moves": "cell"}
+    made = release(table, epsilon=1.0, workload="2-way", method="mwem", options=options, ledger=_FOLDER / "l.sqlite")
+    made.write(_RELEASED)
+    return {name: (_RELEASED / name).read_bytes() for name in RELEASE_FILES}
+
+
+def _parquet() -> bytes:
+    columns = {"sex": ["Female", "Male"] * 20, "age": list(range(40)), "other": [4.5, None] * 20}
+    pq.write_table(pa.table(columns), _FOLDER / "seed.parquet")
+    return (_FOLDER / "seed.parquet").read_bytes()
+
+
+RELEASE_FILES = ("statement.json", "schema.json", "workload.json", "asked.json", "model.npz", "moves.parquet")
+_RELEASED = _FOLDER / "release"
 _MOVE = Move(np.array([4, 7]), np.array([1, -1]), np.array([17, 3]), 2.5)
 _LEDGER = _small_ledger()
+_ANCHOR = (_FOLDER / "seed.sqlite.anchor").read_bytes()
+RELEASE = _small_release()
+_PARQUET = _parquet()
 
 
 def _workload() -> bytes:
@@ -251,6 +312,9 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         stored_workload,
         statement,
         ledger_file,
+        anchor_file,
+        parquet_table,
+        release_file,
         http_body,
     )
 }
@@ -285,6 +349,9 @@ SEEDS: dict[str, tuple[bytes, ...]] = {
     "stored_workload": (_workload(),),
     "statement": (_statement(),),
     "http_body": http_bodies.SEEDS,
+    "release_file": (b"\x00\x00\x10\xff\xff", b"\x04\x00\x40abcd", b"\x05\x01\x00\x00\x00", b"\x02\x00\x05[]", b"\x01"),
+    "anchor_file": (_ANCHOR, _ANCHOR.replace(b"people", b"others")),
+    "parquet_table": (b"\x00\x04\xff\xff", b"\x00\x90abcdefgh", b"\x02\x00\x00", b"\x00\x00PAR1"),
     "ledger_file": (b"\x00\x10\xff\xff", b"\x09\x10abcdefgh", b"\x30\x00\x00"),
 }
 

@@ -6,7 +6,7 @@ import pytest
 from tests.fuzz.mutations import fuzz
 from tests.fuzz.targets import SEEDS, TARGETS, attempt
 
-SLOW = {"http_body": 150, "ledger_file": 40, "statement": 200, "csv_table": 200, "schema_file": 200}
+SLOW = {"http_body": 150, "ledger_file": 40, "anchor_file": 100, "statement": 200, "csv_table": 200, "schema_file": 200}
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from equipoise.core import code_type
-from equipoise.data.conversion import ArrowArray, BoolArray, blank, plain
+from equipoise.data.conversion import ArrowArray, BoolArray, blank, plain, readable
 from equipoise.errors import DataError, QueryError
 
 __all__ = ["LARGEST_SIZE", "MISSING", "Column", "Comparison", "Listing", "listing"]
@@ -125,6 +125,9 @@ class Column(BaseModel, ABC):
         Raises:
             DataError: A cell breaks the declaration. Names the column and the rule, never the cell.
         """
+        return readable(f"column {self.name!r}", lambda: self._encode_any(array))
+
+    def _encode_any(self, array: ArrowArray) -> NDArray[Any]:
         array = plain(array, self.name)
         if pa.types.is_dictionary(array.type):
             return self._encode_dictionary(array)

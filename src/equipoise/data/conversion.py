@@ -7,8 +7,8 @@ are never passed on, not even as the cause of our error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +18,31 @@ from numpy.typing import NDArray
 from equipoise.core import FloatArray, IntArray
 from equipoise.errors import DataError
 
-__all__ = ["ArrowArray", "BoolArray", "blank", "days", "integers", "plain", "reals", "texts"]
+__all__ = ["ArrowArray", "BoolArray", "blank", "days", "integers", "plain", "readable", "reals", "texts"]
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 ArrowArray: TypeAlias = Any
 """A pyarrow Array or ChunkedArray (pyarrow ships no types)."""
 
 _LARGEST = 2**62  # beyond every declared bound (columns refuse larger ones) and exact in int64 and float64
+
+
+Result = TypeVar("Result")
+
+
+def readable(what: str, action: Callable[[], Result]) -> Result:
+    """The action's result; a DataError without Arrow's words where cells are not what their column's type says.
+
+    A file may be whole and say that a column holds texts, and hold bytes there that are none: it is seen when the
+    cells are looked at, not when the file is read.
+    """
+    try:
+        return action()
+    except MemoryError:  # Arrow's is an ArrowException too
+        raise
+    except (pa.ArrowException, UnicodeDecodeError):
+        pass
+    raise DataError(f"{what}: a cell is not what the file says it is, as a text that is not UTF-8; write the file anew")
 
 
 def plain(array: ArrowArray, name: str) -> ArrowArray:
@@ -61,7 +79,7 @@ def texts(array: ArrowArray, name: str) -> ArrowArray:
     """
     kind = array.type
     if pa.types.is_string(kind):
-        trimmed = pc.utf8_trim_whitespace(array)
+        trimmed = readable(f"column {name!r}", lambda: pc.utf8_trim_whitespace(array))
         return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
     if pa.types.is_floating(kind):
         array = pc.if_else(pc.is_nan(array), pa.scalar(None, kind), array)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from equipoise.core import Codes, IntArray
 from equipoise.data.columns import Column
-from equipoise.data.conversion import ArrowArray
+from equipoise.data.conversion import ArrowArray, readable
 from equipoise.data.listed import Boolean
 from equipoise.errors import DataError, SchemaError
 
@@ -122,6 +122,9 @@ class Items(Sequence[Column]):
         Raises:
             DataError: An item is missing or not declared, or the column holds something else.
         """
+        return readable("the column of items", lambda: self._encode(array))
+
+    def _encode(self, array: ArrowArray) -> tuple[IntArray, NDArray[np.int32]]:
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks()
         if pa.types.is_dictionary(array.type):

@@ -28,7 +28,7 @@ def model_to_bytes(distribution: Distribution, error_bars: FloatArray | None) ->
 
 def model_from_file(path: Path) -> tuple[Distribution, FloatArray | None]:
     """The inverse of `model_to_bytes`."""
-    with np.load(path, allow_pickle=False) as stored:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     bars = arrays.pop("error_bars", None)
     return from_arrays(arrays), bars

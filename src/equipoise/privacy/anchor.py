@@ -51,6 +51,13 @@ class Head:
     rows_per_unit: int
 
 
+def _require_head(body: dict[str, Any]) -> None:
+    head = Head(**body)
+    texts = (head.digest, head.held, head.epsilon or "", head.delta or "")
+    if not all(isinstance(text, str) for text in texts) or type(head.rows_per_unit) is not int:
+        raise TypeError("not a head")
+
+
 def anchor_of(url: str) -> Anchor | None:
     """The anchor of a ledger: beside a SQLite file, or in the folder that the environment names; else none."""
     file = Path(url.removeprefix("sqlite:///")).resolve() if url.startswith("sqlite:///") else None
@@ -101,7 +108,7 @@ class Anchor:
 
     def _read(self) -> dict[str, Any]:
         try:
-            text = self.path.read_text()
+            text = self.path.read_bytes()
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -109,8 +116,8 @@ class Anchor:
         try:
             body = json.loads(text)
             for each in body.values():
-                Head(**each["sure"]), Head(**each["next"])
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+                _require_head(each["sure"]), _require_head(each["next"])
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise LedgerError(
                 f"the ledger's anchor {self.path} is damaged. It protects against spending twice; if it was changed by"
                 " accident, put back the last copy of it, or `equipoise ledger verify` the ledger and remove the file"
