@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.faults.stage import Result, Stage, can_mount, command, copy, disk
-from tests.faults.toy import Toy
+from tests.faults.toy import MORE, Toy, middle
 
 NUM_ROUNDS = 8
 KILOBYTE, PLENTY = 2**10, 2**24
@@ -31,8 +31,8 @@ def places(folder: Path) -> Toy:
 
 def test_files_that_may_grow_no_further(stage: Stage, quick_folder: Path) -> None:
     """The ledger or a file of the release stops growing at six sizes, from nothing to almost enough."""
-    reached = set()
-    for number, size in enumerate((100, 33_000, 42_000, 46_000, 52_000, 10**6)):
+    reached, some = set(), middle(quick_folder)
+    for number, size in enumerate((100, some // 2, some - MORE, some, some + MORE, 10**6)):
         toy = places(quick_folder / f"{number}")
         first = stage.run(*toy.words("out", *QUIETLY), file_bytes=size)
         before = toy.moves()
@@ -133,7 +133,7 @@ def test_what_may_only_be_read_is_told_before_anything_is_spent(stage: Stage, qu
     require_told(attempt(ledgers, 0o500), 8)
     require_told(attempt(toy.folder / "toy.parquet", 0o000), 4)
     assert there.moves() == []
-    begun = stage.run(*words, powerless=True, file_bytes=46_000)
+    begun = stage.run(*words, powerless=True, file_bytes=middle(quick_folder))
     before = there.moves()
     assert before
     require_told(begun, 8)

@@ -9,15 +9,12 @@ from pathlib import Path
 
 from tests.faults.stage import Stage
 from tests.faults.test_disk_full import NUM_ROUNDS, QUIETLY, require_told
-from tests.faults.toy import Toy
-
-MIDDLE = 46_000
-"""A ledger may grow to so many bytes before a release stops, with some of its moves made."""
+from tests.faults.toy import Toy, middle
 
 
 def half_done(stage: Stage, folder: Path) -> Toy:
     toy = Toy(folder, NUM_ROUNDS).write()
-    require_told(stage.run(*toy.words("out", *QUIETLY), file_bytes=MIDDLE), 8)
+    require_told(stage.run(*toy.words("out", *QUIETLY), file_bytes=middle(folder)), 8)
     assert 0 < len(toy.moves()) < NUM_ROUNDS
     return toy
 

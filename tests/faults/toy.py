@@ -21,6 +21,8 @@ from equipoise.privacy.ledger import Account, Ledger
 from equipoise.privacy.run import Run
 from equipoise.privacy.stored_events import from_json
 
+MORE = 6144
+"""Bytes, a page and a half, that a ledger grows by while a release makes some of eight moves."""
 COLUMNS = (ordinal("a", 3), ordinal("b", 4), ordinal("c", 2))
 
 
@@ -127,3 +129,12 @@ def planned(plan: dict[str, Any]) -> Fraction:
     """What a run's plan says that it will cost."""
     events = plan["plan"]["events"]
     return sum((cost(from_json(item["event"])).rho * item["times"] for item in events), Fraction(0))
+
+
+def middle(folder: Path) -> int:
+    """So many bytes may a ledger have when a release stops with some of its moves made; an empty one has most."""
+    place = folder / "empty.sqlite"
+    Ledger(place).account("toy", epsilon=1.0, delta=1e-9)
+    with contextlib.closing(sqlite3.connect(place)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return place.stat().st_size + MORE
