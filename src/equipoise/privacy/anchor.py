@@ -116,7 +116,8 @@ class Anchor:
         try:
             body = json.loads(text)
             for each in body.values():
-                _require_head(each["sure"]), _require_head(each["next"])
+                _require_head(each["sure"])
+                _require_head(each["next"])
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise LedgerError(
                 f"the ledger's anchor {self.path} is damaged. It protects against spending twice; if it was changed by"
