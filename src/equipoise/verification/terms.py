@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -75,8 +75,11 @@ def terms_of(body: Body) -> Terms:
     if kind not in PRICES:
         raise OutputError(f"the statement holds an event of the kind {kind!r}, which this version cannot check")
     try:
-        return PRICES[str(kind)](body)
-    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+        found = PRICES[str(kind)](body)
+        if any(isinstance(part, float) for part in astuple(found)):  # a number of draws, say, that is no whole one
+            raise TypeError("not exact")
+        return found
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise OutputError(f"the statement holds an event {kind!r} whose parameters cannot be read") from error
 
 

@@ -125,3 +125,10 @@ def test_what_is_added_up_is_the_sum() -> None:
 def test_what_cannot_be_priced_is_refused(body: dict[str, object]) -> None:
     with pytest.raises(OutputError):
         terms_of(body)
+
+
+@pytest.mark.parametrize("number", [1.5, 2.0, "2", None, [2]])
+def test_a_number_of_draws_that_is_no_whole_number_is_refused(number: object) -> None:
+    """Found by fuzzing: it was priced in floats, and the conversion broke on them."""
+    with pytest.raises(OutputError, match="cannot be read"):
+        terms_of({"kind": "exponential", "epsilon": "1/50", "num_selected": number})
