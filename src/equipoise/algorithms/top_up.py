@@ -31,7 +31,7 @@ KEPT, NUM_ROUNDS = 0.12, 4.0
 KEPT_GROWS, ROUNDS_GROW = 0.6, 0.35
 """Powers of the noise with which they grow: the less can be measured, the more must be chosen."""
 
-MOST_KEPT, MOST_ROUNDS = 0.4, 8
+MOST_KEPT, MOST_ROUNDS = 0.3, 6
 """Where that ends: what is not measured at first is not known when there is something to choose."""
 
 SELECTION_SHARE = Fraction(2, 5)
@@ -137,7 +137,7 @@ def _usual(noise: float) -> tuple[int, Fraction]:
 
     Example:
         >>> _usual(0.03), _usual(0.2), _usual(0.001)[0]
-        ((4, Fraction(3, 100)), (8, Fraction(47, 1000)), 0)
+        ((4, Fraction(3, 100)), (6, Fraction(1, 20)), 0)
     """
     relative = max(noise, COARSE) / USUAL
     num_rounds = min(MOST_ROUNDS, round(NUM_ROUNDS * relative**ROUNDS_GROW))

@@ -69,7 +69,7 @@ def test_there_is_a_top_up_where_the_plans_noise_is_coarse() -> None:
 
 
 def test_the_coarser_the_noise_the_more_is_left_to_be_chosen() -> None:
-    """Parts of the budget for four selections: two fifths of four of at most eight rounds of two fifths of it all."""
+    """Parts of the budget for four selections: two fifths of four rounds, of which six spend at most three tenths."""
     parts = []
     for rho in (COARSE, COARSE / 4, COARSE / 16, COARSE / 1000):
         plan = Mixture(num_top_ups=4).plan(setting(rho))
