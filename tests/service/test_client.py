@@ -40,7 +40,7 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 def test_the_client_feels_like_the_library(process: Process, tmp_path: Path) -> None:
     with eq.Client(process.address, token=process.token) as steward:
         token = steward.invite("people", "Ada")
-        assert [table["name"] for table in steward.tables()] == ["people"]
+        assert "people" in [table["name"] for table in steward.tables()]
         with eq.Client(process.address, token=token) as ada:
             answer = ada.ask("age in 20..59 and sex = Female", key="one")
             assert ada.ask("age in 20..59 and sex = Female", key="one") == answer

@@ -100,7 +100,7 @@ def test_a_tuned_release_is_one_event_and_reveals_no_trial(
     assert found is not None
     assert [type(event) for event in found.events()] == [Tuned]
     assert [entry["what"] for entry in found.entries()] == ["reserve", "event", "chosen", "done"]
-    assert set(found.entries()[2]) == {"what", "run", "candidate", "score"}
+    assert set(found.entries()[2]) == {"what", "run", "candidate", "score", "answers"}  # the last: hashes of its moves
     assert {entry["run"] for entry in found.entries()} == {run["run"]}
     assert found.spent() == found.reserved
     assert sealed_rows(tmp_path) == []

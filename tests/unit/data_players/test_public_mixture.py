@@ -43,13 +43,14 @@ def test_a_table_is_worth_its_rows_until_it_is_contradicted() -> None:
 
 
 def test_a_bad_table_does_no_harm_beside_a_good_one() -> None:
+    """With so much noise a good table helps by a quarter in every draw of it; with half as much, in three of four."""
     alone, bad, both = (
-        off(*pooled(40.0, *tables))
+        off(*pooled(80.0, *tables))
         for tables in ((sister(),), (without_zeros(triples()),), (sister(), without_zeros(triples())))
     )
     mixture = Mixture(triples().workload, 2000, num_components=50)
     rng = np.random.default_rng(0)
-    plain = mixture.play(mixture.step(rng, mixture.init(rng), [measured(40.0)]))
+    plain = mixture.play(mixture.step(rng, mixture.init(rng), [measured(80.0)]))
     without = float(np.abs(triples().workload.on(plain) - triples().counts() / 2000).max())
     assert alone < without
     assert bad < 1.5 * without
