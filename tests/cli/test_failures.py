@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -60,6 +61,29 @@ def test_what_stops_a_command_is_told_even_when_it_ends_in_another_error(
     assert result.exit_code == code
     assert "nothing is lost" in result.stderr
     assert signal.getsignal(number) is before
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_that_comes_in_a_finaliser_is_not_lost(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, number: int, code: int
+) -> None:
+    class Freed:
+        def __del__(self) -> None:  # Python drops what is raised in here
+            signal.raise_signal(number)
+
+    def freeing(*_: object, **__: object) -> None:
+        Freed()
+        end = time.monotonic() + 60.0
+        while time.monotonic() < end:
+            time.sleep(0.001)
+
+    monkeypatch.setattr("equipoise.pipeline.count", freeing)
+    before = signal.getsignal(number), sys.unraisablehook
+    result = bench.release()
+    assert result.exit_code == code
+    assert "nothing is lost" in result.stderr
+    assert "Traceback" not in result.text
+    assert (signal.getsignal(number), sys.unraisablehook) == before
 
 
 def test_an_ignored_interrupt_stays_ignored(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ quote a cell, so by default only its type is.
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import sys
@@ -26,6 +27,9 @@ __all__ = ["ByDefault", "Commands"]
 
 INTERRUPTED, TERMINATED = 130, 143
 """What shells expect after SIGINT and SIGTERM: 128 and the signal's number."""
+
+AGAIN_SECONDS = 0.01
+"""After which a signal that was dropped is sent again."""
 
 RESUMABLE = frozenset({"release", "tune", "learn"})
 RESUME = "; nothing is lost: repeat the command to go on where it stopped. What was paid for is not paid for again"
@@ -121,10 +125,11 @@ class _Signals:
     """SIGINT and SIGTERM end a command alike: what is open is closed, and the user told how to go on.
 
     What was raised is kept: compiled code that is interrupted, as when it imports a module, may end in an error of
-    its own.
+    its own. In a finaliser (`__del__`) Python drops what is raised; then the signal is sent again a moment later.
     """
 
     raised: KeyboardInterrupt | None = None
+    _resent: threading.Timer | None = None
 
     @contextmanager
     def heeded(self) -> Iterator[None]:
@@ -136,9 +141,13 @@ class _Signals:
         heeded = [number for number, handler in before.items() if handler not in (signal.SIG_IGN, None)]
         for number in heeded:
             signal.signal(number, self._stop)
+        unraisable, sys.unraisablehook = sys.unraisablehook, self._again
         try:
             yield
         finally:
+            if self._resent is not None:
+                self._resent.cancel()
+            sys.unraisablehook = unraisable
             for number in heeded:
                 signal.signal(number, before[number])
 
@@ -146,6 +155,16 @@ class _Signals:
         signal.signal(number, signal.SIG_DFL)  # who cannot wait sends a second one
         self.raised = Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
         raise self.raised
+
+    def _again(self, dropped: sys.UnraisableHookArgs) -> None:
+        if self.raised is None or dropped.exc_value is not self.raised:
+            sys.__unraisablehook__(dropped)
+            return
+        number = signal.SIGTERM if isinstance(self.raised, Terminated) else signal.SIGINT
+        signal.signal(number, self._stop)
+        # Not at once: it would be raised in here, and dropped again.
+        self._resent = threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), number))
+        self._resent.start()
 
 
 class ByDefault(TyperGroup):
