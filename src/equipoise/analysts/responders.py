@@ -14,6 +14,7 @@ from equipoise.analysts.hypotheses import Hypothesis, Q_contra, to_bytes
 from equipoise.analysts.plan import SessionPlan
 from equipoise.analysts.world import Q, World
 from equipoise.core import Distribution
+from equipoise.errors import LedgerConflict
 from equipoise.privacy.accountant import cost
 from equipoise.privacy.analyst_book import Page, SessionBook, State, Update
 from equipoise.privacy.conditional import WindowTest
@@ -152,12 +153,18 @@ class Tested(Generic[Q]):
         # A look at the count at every query: one only after hits would tell them.
         if noisy is None and not self._due(self._state):
             return near
-        with self._book.page() if page is None else nullcontext(page) as written:
-            if noisy is None:
-                self._advance(written)
-                outcome = near
-            else:
-                outcome = self._pay(written, analyst, query, noisy, near)
+        try:
+            with self._book.page() if page is None else nullcontext(page) as written:
+                if noisy is None:
+                    self._advance(written)
+                    outcome = near
+                else:
+                    outcome = self._pay(written, analyst, query, noisy, near)
+        except LedgerConflict:
+            if page is not None:
+                raise
+            # Another process closed the session since the last refresh: a refusal here would tell a hit unpaid for.
+            return near
         if page is None:
             self.refresh()
         return outcome

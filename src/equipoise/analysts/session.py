@@ -286,3 +286,4 @@ class Session:
             self._book.run.finish()
             self._book.analysts.finish()
             self._book.release()
+            self._seen = -math.inf

@@ -143,9 +143,29 @@ def test_a_closed_session_answers_nobody(tmp_path: Path) -> None:
     other = opened("pmw", tmp_path / "ledger.sqlite", "r")
     session.ask("ada", "a = true")
     session.close()
+    with pytest.raises(LedgerError, match="closed"):
+        session.ask("ada", "a = true")
     for asked in (session, other):
         with pytest.raises(LedgerError, match="closed"):
             asked.ask("ada", "a = true", key="k")
+
+
+@pytest.mark.parametrize("mode", ["pmw", "online"])
+def test_a_session_that_another_process_just_closed_tells_no_hit(
+    mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until it has seen that, every answer is one of the hypothesis, whatever the records say."""
+    monkeypatch.setattr("equipoise.analysts.session.REFRESH_SECONDS", 3600.0)
+    session = opened(mode, tmp_path / "ledger.sqlite", "r")
+    other = opened(mode, tmp_path / "ledger.sqlite", "r")
+    expected = other.ask("ada", "a = true and b = true").source
+    assert expected == "paid"
+    session.close()
+    late = [other.ask("ada", text) for text in ("a = true and b = true", "a = false and b = false", "c = true")]
+    assert {answer.source for answer in late} == {"hypothesis"}
+    assert [answer.spent for answer in late] == [0, 0, 0]
+    with pytest.raises(LedgerError, match="closed"):
+        session.status()
 
 
 def test_both_accounts_are_charged_what_the_plan_says(ledger_location: str) -> None:
