@@ -34,27 +34,27 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class Site:
-    """A server with a steward and two tables: one as found, one open for questions."""
+    """A server with a steward and three tables: one as found, one open for questions, one for questions and batches."""
 
     process: Process
     steward: eq.Client
 
-    def invite(self, name: str) -> str:
-        return self.steward.invite("asked", name)
+    def invite(self, name: str, table: str = "asked") -> str:
+        return self.steward.invite(table, name)
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("site")
-    make_table(folder / "root", "fresh")
-    make_table(folder / "root", "asked")
+    for name in ("fresh", "asked", "collected"):
+        make_table(folder / "root", name)
     process = Process(folder / "root", folder / "state").start()
     try:
         with eq.Client(process.address, token=process.token) as steward:
-            steward.register("asked.csv", schema="asked.toml", **TOTAL)
-            steward.open_for_questions(
-                "asked", mode="noise", epsilon=10.0, analyst_epsilon=1.0, num_analysts=20, queries_each=8
-            )
+            for name in ("asked", "collected"):
+                steward.register(f"{name}.csv", schema=f"{name}.toml", **TOTAL)
+                terms = {"epsilon": 10.0, "analyst_epsilon": 1.0, "num_analysts": 20, "queries_each": 8}
+                steward.open_for_questions(name, mode="noise", **terms)
             yield Site(process, steward)
     finally:
         process.stop()

@@ -149,8 +149,8 @@ def test_a_session_that_was_ended_says_so(page: Page, site: Site) -> None:
 
 def test_a_call_for_batches_is_answered_and_another_withdrawn(page: Page, site: Site) -> None:
     terms = {"epsilon": 0.5, "analyst_epsilon": 0.5, "num_analysts": 20, "queries_each": 9}
-    first = site.steward.open_collection("asked", mode="noise", **terms)
-    token = site.invite("Henry")
+    first = site.steward.open_collection("collected", mode="noise", **terms)
+    token = site.invite("Henry", "collected")
     sign_in(page, token)
     page.get_by_role("link", name="Batches").click()
     page.get_by_label("Queries, one a line").fill("sex = Female\nmarginal sx")
@@ -160,7 +160,7 @@ def test_a_call_for_batches_is_answered_and_another_withdrawn(page: Page, site: 
     page.get_by_role("button", name="Hand in").click()
     told(page, "Your batch is handed in")
     site.steward.wait(site.steward.close_collection(first))
-    site.steward.withdraw_collection(site.steward.open_collection("asked", **terms))
+    site.steward.withdraw_collection(site.steward.open_collection("collected", **terms))
     page.reload()
     told(page, "The steward has withdrawn this call")
     expect(page.locator("main svg circle")).to_have_count(3)
