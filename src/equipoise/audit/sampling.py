@@ -1,10 +1,11 @@
 """Sampling audits: a lower bound on epsilon from runs with the product's own noise, that holds but for a tiny chance.
 
-A move of a game is made N times on each of two neighbouring tables, after the same moves. An event is chosen on half of
-the runs; on the other half its probabilities are bounded by Clopper and Pearson's intervals, p from below and q from
-above. Then log((p - delta) / q) is a lower bound on the epsilon that belongs to delta, and the Rényi divergence of a
-coin of p from a coin of q, over its order, is one on rho: to tell only whether the event happened loses, never adds
-(bun2016concentrated, Lemma 1.8). Nothing is assumed of the mechanism; the intervals fail with probability `FAILURE`.
+A move of a game is made N times on each of two neighbouring tables, after the same moves. An event is chosen on the
+first quarter of the runs, which is enough to choose; on the others its probabilities are bounded by Clopper and
+Pearson's intervals, p from below and q from above. Then log((p - delta) / q) is a lower bound on the epsilon that
+belongs to delta, and the Rényi divergence of a coin of p from a coin of q, over its order, is one on rho: to tell only
+whether the event happened loses, never adds (bun2016concentrated, Lemma 1.8). Nothing is assumed of the mechanism; the
+intervals fail with probability `FAILURE`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import beta
 
 from equipoise.core import FloatArray, IntArray, Move
@@ -28,8 +30,10 @@ NUM_INTERVALS = 8
 ORDERS = (1.01, 1.5, 2.0, 4.0, 16.0)
 MOST_EVENTS = 500
 """Events that one is chosen from."""
-MOST_VALUES = 6
-"""Noisy values of a move that are looked at."""
+HELD_OUT = 4
+"""One run in so many is there to choose by, and not counted."""
+FEWEST = 10
+"""Noisy values of a query on each table that say in which direction they differ."""
 
 
 class Sampled(NamedTuple):
@@ -69,8 +73,8 @@ def sample(
         num_runs: On each table.
         delta: Where epsilon is compared; 0 for a pure charge.
     """
-    one, two = (np.array([_feature(world()) for _ in range(num_runs)]) for world in (here, there))
-    score = _score(one[: num_runs // 2], two[: num_runs // 2])
+    one, two = ([world() for _ in range(num_runs)] for world in (here, there))
+    score = _score(one[: num_runs // HELD_OUT], two[: num_runs // HELD_OUT])
     at_one, at_two = score(one), score(two)
     ways = ((at_one, at_two), (-at_two, -at_one))
     pure = math.inf if charge.epsilon is None else float(charge.epsilon)
@@ -122,55 +126,81 @@ def rho_bound(here: FloatArray, there: FloatArray) -> float:
 
 
 def _bound(here: FloatArray, there: FloatArray, loss: Callable[[FloatArray, FloatArray], FloatArray]) -> float:
-    """The loss of the event that has the largest on the first half of the runs, on the second."""
-    half = len(here) // 2
-    cuts = np.unique(np.concatenate([here[:half], there[:half]]))
+    """The loss of an event on the runs that count: the one that would have the largest if they were as those before."""
+    first = len(here) // HELD_OUT
+    counted = len(here) - first
+    if not first:
+        return 0.0
+    cuts = np.unique(np.concatenate([here[:first], there[:first]]))
     cuts = cuts[np.linspace(0, len(cuts) - 1, min(len(cuts), MOST_EVENTS)).astype(int)]
-    cut = cuts[np.argmax(loss(*_probabilities(here[:half], there[:half], cuts)))]
-    return float(loss(*_probabilities(here[half:], there[half:], np.array([cut])))[0])
+    cut = cuts[np.argmax(loss(*_probabilities(here[:first], there[:first], cuts, counted)))]
+    return float(loss(*_probabilities(here[first:], there[first:], np.array([cut]), counted))[0])
 
 
-def _probabilities(here: FloatArray, there: FloatArray, cuts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Of numbers being at least each of the cuts: a lower bound on the one table, an upper one on the other."""
+def _probabilities(
+    here: FloatArray, there: FloatArray, cuts: FloatArray, num_runs: int
+) -> tuple[FloatArray, FloatArray]:
+    """Of numbers being at least each of the cuts: a lower bound on the one table, an upper one on the other.
+
+    As so many runs with these shares would give them; to be a bound it takes the runs' own number.
+    """
     hits = len(here) - np.searchsorted(np.sort(here), cuts)
     misses = np.searchsorted(np.sort(there), cuts)
-    return _low(hits, len(here)), 1 - _low(misses, len(there))
+    return _low(hits * (num_runs / len(here)), num_runs), 1 - _low(misses * (num_runs / len(there)), num_runs)
 
 
-def _low(hits: IntArray, runs: int) -> FloatArray:
+def _low(hits: NDArray[np.floating], runs: int) -> FloatArray:
     """Clopper and Pearson's lower bounds on probabilities."""
-    found = beta.ppf(FAILURE / NUM_INTERVALS, np.maximum(hits, 1), runs - np.maximum(hits, 1) + 1)
-    return np.where(hits > 0, found, 0.0)
+    some = np.where(hits > 0, hits, 1)
+    return np.where(hits > 0, beta.ppf(FAILURE / NUM_INTERVALS, some, runs - some + 1), 0.0)
 
 
-def _feature(move: Move) -> FloatArray:
-    """The first query, and the first noisy values; without values, the first queries."""
-    values = move.ids if move.values is None else move.values
-    found = np.zeros(1 + MOST_VALUES)
-    found[0] = move.ids[0] if len(move.ids) else -1
-    found[1 : 1 + min(MOST_VALUES, len(values))] = values[:MOST_VALUES]
-    return found
+class _Entries(NamedTuple):
+    """What moves say, an entry a query: of which run, which query, and its noisy value.
 
-
-def _score(one: FloatArray, two: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """A number that is larger the likelier a run is on the one table: of runs of the first halves only.
-
-    Within the runs that name the same query: the log-ratio of their numbers, and that of Gaussians with their means.
+    Where nothing was measured, a query and its complement are two. Where something was, signs follow from the values.
     """
-    rules = {}
-    for query in np.unique(np.concatenate([one[:, 0], two[:, 0]])):
-        a, b = one[one[:, 0] == query][:, 1:], two[two[:, 0] == query][:, 1:]
-        slope, centre = np.zeros(MOST_VALUES), np.zeros(MOST_VALUES)
-        if min(len(a), len(b)) > 10:
-            slope = (a.mean(axis=0) - b.mean(axis=0)) / np.maximum(np.var(np.concatenate([a, b]), axis=0), 1e-9)
-            centre = (a.mean(axis=0) + b.mean(axis=0)) / 2
-        rules[query] = (math.log((len(a) + 1) / (len(b) + 1)), slope, centre)
 
-    def score(runs: FloatArray) -> FloatArray:
-        result = np.zeros(len(runs))
-        for query, (frequency, slope, centre) in rules.items():
-            where = runs[:, 0] == query
-            result[where] = frequency + (runs[where][:, 1:] - centre) @ slope
-        return result
+    runs: IntArray
+    keys: IntArray
+    values: FloatArray
+
+
+def _entries(moves: list[Move]) -> _Entries:
+    runs, keys, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
+    for number, move in enumerate(moves):
+        runs.append(np.full(len(move.ids), number))
+        keys.append(4 * move.ids + (np.sign(move.signs) + 2 if move.values is None else 0))
+        values.append(np.zeros(len(move.ids)) if move.values is None else np.asarray(move.values, dtype=np.float64))
+    return _Entries(np.concatenate(runs), np.concatenate(keys), np.concatenate(values))
+
+
+def _score(one: list[Move], two: list[Move]) -> Callable[[list[Move]], FloatArray]:
+    """A number that is larger the likelier a run is on the one table: learnt from the runs that do not count.
+
+    The log-ratio of what is named and measured, over all entries of a move as if they were independent: of a query's
+    frequencies on the two tables, and of Gaussians with the means of its values there.
+    """
+    a, b = _entries(one), _entries(two)
+    size = int(max(a.keys.max(initial=0), b.keys.max(initial=0))) + 1
+    times = [np.bincount(each.keys, minlength=size) for each in (a, b)]
+    means = [
+        np.bincount(each.keys, each.values, size) / np.maximum(number, 1)
+        for each, number in zip((a, b), times, strict=True)
+    ]
+    squares = sum(
+        np.bincount(each.keys, (each.values - mean[each.keys]) ** 2, size)
+        for each, mean in zip((a, b), means, strict=True)
+    )
+    variance = np.maximum(squares / np.maximum(times[0] + times[1] - 2, 1), 1e-9)
+    slope = np.where(np.minimum(*times) > FEWEST, (means[0] - means[1]) / variance, 0.0)
+    frequency, centre = np.log((times[0] + 1) / (times[1] + 1)), (means[0] + means[1]) / 2
+
+    def score(moves: list[Move]) -> FloatArray:
+        told = _entries(moves)
+        known = told.keys < size  # a query that no run named before says nothing
+        keys = np.where(known, told.keys, 0)
+        ratios = frequency[keys] + slope[keys] * (told.values - centre[keys])
+        return np.bincount(told.runs, np.where(known, ratios, 0.0), len(moves)).astype(np.float64)
 
     return score
