@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from equipoise import folder
 from equipoise.algorithms import Players
 from equipoise.algorithms.algorithm import Forecast, price, require_public
+from equipoise.budget import find_account
 from equipoise.core import Measured, Progress, silent
 from equipoise.data_players.finite import Finite
 from equipoise.data_players.ruled import obeying
@@ -54,6 +55,7 @@ __all__ = [
     "Steps",
     "begin",
     "conclude",
+    "goes_on",
     "ledger_beside",
     "ledger_location",
     "no_progress",
@@ -84,6 +86,15 @@ def run(request: Request, output: str | Path, *, overwrite: bool = False, steps:
         with steps("Writing") as progress:
             made.write(target, num_rows=request.num_rows, progress=progress)
     return made
+
+
+def goes_on(request: Request, output: Path) -> bool:
+    """Whether a second start would go on with what began in the folder: a marked run that was refused never began."""
+    if not folder.is_unfinished(output):
+        return False
+    schema = request.table.schema
+    account = find_account(request.ledger or ledger_location(schema) or ledger_beside(output), schema.name)
+    return account is not None and account.run(folder.run_of(output)) is not None
 
 
 def release(request: Request, *, steps: Steps = no_progress) -> Release:

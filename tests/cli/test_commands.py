@@ -273,6 +273,19 @@ def test_an_interrupted_release_goes_on_at_no_further_cost(bench: Bench, monkeyp
     assert run["spent"] == run["reserved"]
 
 
+def test_a_refused_release_is_not_told_as_unfinished(bench: Bench) -> None:
+    refused = bench.release(epsilon=50)
+    assert refused.exit_code == 6
+    assert "Nothing was spent" in refused.text
+    again = bench.release(epsilon=50)
+    assert again.exit_code == 6
+    assert "going on with it" not in again.text
+    done = bench.release()
+    assert done.exit_code == 0
+    assert "going on with it" not in done.text
+    assert len(bench.run("ledger", bench.schema, "--verify", "--json").json["runs"]) == 1
+
+
 def _interrupt_after_first_move(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Any:
     from equipoise.data_players.multiplicative_weights import MultiplicativeWeights
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -74,4 +74,16 @@ def create(name: str, options: Mapping[str, Any] | None = None) -> Algorithm:
     except ValidationError as error:
         first = error.errors()[0]
         raise SettingError(f"{name}: option {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    _require_unset(algorithm, options or {})
     return algorithm
+
+
+def _require_unset(algorithm: Any, given: Iterable[str]) -> None:
+    """An option that the mode sets (`set_by_mode`) may not be given beside it: it would do nothing, unseen."""
+    mode = getattr(algorithm, "mode", None)
+    clashing = [option for option in given if option in getattr(algorithm, "set_by_mode", {}).get(mode, ())]
+    if clashing:
+        raise SettingError(
+            f'{algorithm.name}: mode="{mode}" sets {", ".join(clashing)} itself; leave'
+            f" {'it' if len(clashing) == 1 else 'them'} out, or the mode"
+        )

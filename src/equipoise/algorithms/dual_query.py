@@ -66,6 +66,18 @@ class DualQuery:
     citations: ClassVar[tuple[str, ...]] = ("gaboardi2014dual",)
     guarantee: ClassVar[str] = "zCDP by exponential mechanisms, or pure epsilon with --pure"
     when: ClassVar[str] = "thousands of binary columns, millions of conjunctions: nothing is kept for a column or cell"
+    set_by_mode: ClassVar[dict[str, tuple[str, ...]]] = {
+        "theory": (
+            "num_rounds",
+            "num_draws",
+            "rate",
+            "num_records",
+            "memory",
+            "burn_in",
+            "noise_scale",
+            "num_extra_queries",
+        )
+    }
 
     num_rounds: int | None = None
     num_draws: int | None = None

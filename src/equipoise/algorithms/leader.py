@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from equipoise.algorithms.algorithm import Plan, Players, Setting, price, require_fit, resolved
 from equipoise.algorithms.records import OracleName, forecast, game_bytes, make_oracle, require_records
@@ -137,6 +137,16 @@ class LeaderOptions(ABC):
 
     What tells the two apart is the law of the noise and, in theory mode, its scale and the data player's regret.
     """
+
+    set_by_mode: ClassVar[dict[str, tuple[str, ...]]] = {
+        "theory": (
+            "num_rounds",
+            "selection_epsilon",
+            "noise_scale",
+            "num_records",
+            "law",
+        )
+    }
 
     num_rounds: int | None = None
     selection_epsilon: Fraction | None = None

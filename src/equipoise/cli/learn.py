@@ -96,11 +96,10 @@ def learn(
     """
     from dataclasses import replace
 
-    from equipoise import folder
     from equipoise.budget import look
     from equipoise.data.table import read
     from equipoise.learning import table as learning
-    from equipoise.pipeline import Request, ledger_beside, ledger_location
+    from equipoise.pipeline import Request, goes_on, ledger_beside, ledger_location
     from equipoise.privacy.learner import PURE
 
     speaker = Speaker(json=json, quiet=quiet)
@@ -115,7 +114,7 @@ def learn(
             accept_inferred=accept_inferred,
             memory_limit=asking.parse_bytes(memory),
         )
-    if folder.is_unfinished(output):
+    if goes_on(request, output):
         speaker.note(f"{output} holds an unfinished rule: going on with it.")
     if test is not None:  # a table that is not there, or lacks a column, is told before anything is paid
         read(test, schema=replace(table.schema, unit=None, rows_per_unit=1))

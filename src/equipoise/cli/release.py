@@ -66,12 +66,12 @@ def release(
 
 def open_request(speaker: Speaker, given: Mapping[str, Any]) -> Request:
     """What the user asks for (`asking.ask`), with the table opened and its rows counted."""
-    from equipoise import folder
+    from equipoise import pipeline
 
     with speaker.steps("Opening"):
         request = asking.ask(given)
         request.table.num_rows  # noqa: B018  a pass over a CSV file, remembered: it belongs to this step
-    if folder.is_unfinished(given["output"]):
+    if pipeline.goes_on(request, given["output"]):
         speaker.note(f"{given['output']} holds an unfinished release: going on with it.")
     return request
 
