@@ -15,6 +15,7 @@ from tests.cli.conftest import Bench
 from equipoise.algorithms import ALGORITHMS
 from equipoise.verification.folder import verify
 from equipoise.verification.form import published
+from equipoise.verification.words import words_of
 
 QUICK: dict[str, dict[str, object]] = {
     "auto": {},
@@ -90,7 +91,23 @@ def _event(body: dict[str, Any]) -> None:
 
 def _condition(body: dict[str, Any]) -> None:
     event = {"kind": "separator_laplace", "num_separators": 1, "grid": 1, "gap": 0, "scale": "1000000"}
-    body["events"].append({"event": event, "words": "a choice", "times": 1, "rho": 1.0, "epsilon": 1.0})
+    body["events"].append({"event": event, "words": words_of(event), "times": 1, "rho": 1.0, "epsilon": 1.0})
+
+
+def _words(body: dict[str, Any]) -> None:
+    body["events"][0]["words"] = body["events"][0]["words"].replace("epsilon 0.", "epsilon 0.0")
+
+
+def _definition(body: dict[str, Any]) -> None:
+    body["guarantee"]["definition"] = "pure differential privacy"
+
+
+def _neighbours(body: dict[str, Any]) -> None:
+    body["guarantee"]["adjacency"] = "all records of a household replaced; the number of records is public"
+
+
+def _number(body: dict[str, Any]) -> None:
+    body["guarantee"]["rho"] *= 0.99
 
 
 @pytest.mark.parametrize(
@@ -102,6 +119,10 @@ def _condition(body: dict[str, Any]) -> None:
         (_units, "rows a unit"),
         (_event, "rho of"),
         (_condition, "condition"),
+        (_words, "words of the events"),
+        (_definition, "definition"),
+        (_neighbours, "neighbouring tables"),
+        (_number, "rho as a number"),
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )

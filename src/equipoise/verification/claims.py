@@ -1,4 +1,4 @@
-"""Whether a statement's figures follow from its own events, by the second accountant."""
+"""Whether a statement's figures and words follow from its own events, by the second accountant."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from equipoise.verification import analyst_prices, prices  # noqa: F401  they register themselves
 from equipoise.verification.terms import Terms, add_up, epsilon, terms_of
+from equipoise.verification.words import adjacency_of, definitions_of, words_of
 
 __all__ = ["Check", "check_claims", "needed_epsilon"]
 
@@ -42,10 +43,10 @@ def needed_epsilon(terms: Terms, delta: float, claimed: float) -> float:
 
 
 def check_claims(statement: Mapping[str, Any]) -> list[Check]:
-    """Every figure of the guarantee, and every event's price, computed again."""
-    listed = statement["events"]
+    """Every figure of the guarantee, every event's price and every sentence, computed again."""
+    listed, claim = statement["events"], statement["guarantee"]
     total = add_up(terms_of(item["event"]).times(item["times"]) for item in listed)
-    return [*_guarantee(statement["guarantee"], total), *_prices(listed), _units(statement["guarantee"], listed)]
+    return [*_guarantee(claim, total), *_prices(listed), _units(claim, listed), *_words(claim, total, listed)]
 
 
 def _at_least(what: str, claimed: float, found: float) -> Check:
@@ -67,6 +68,10 @@ def _guarantee(claim: Mapping[str, Any], total: Terms) -> Iterator[Check]:
         found = epsilon(Terms(total.rho, None, Fraction(0), total.shift, total.log_factor), float(at))
         yield _at_least(f"epsilon at delta {at}", float(value), found)
     stated_condition = "conditional" in claim
+    rho = float(Fraction(claim["rho_exact"]))
+    yield Check(
+        "rho as a number", f"{claim['rho']:.9g}", f"{rho:.9g}", math.isclose(claim["rho"], rho, rel_tol=TOLERANCE)
+    )
     words = {True: "conditional on a solver's certificates", False: "unconditional"}
     yield Check("condition", words[stated_condition], words[total.conditional], stated_condition >= total.conditional)
 
@@ -79,6 +84,18 @@ def _prices(listed: list[Mapping[str, Any]]) -> Iterator[Check]:
         if item["epsilon"] is not None:
             found = math.inf if each.pure is None else float(each.pure)
             yield _at_least(f"epsilon of: {item['words']}", float(item["epsilon"]), found)
+
+
+def _words(claim: Mapping[str, Any], total: Terms, listed: list[Mapping[str, Any]]) -> Iterator[Check]:
+    """The sentences must be those that the figures give; of the events', the first that is not is told."""
+    names = definitions_of(claim, is_zcdp=not total.shift)
+    fitting = claim["definition"] if claim["definition"] in names else names[-1]
+    yield Check("definition", claim["definition"], fitting, claim["definition"] == fitting)
+    adjacency = adjacency_of(claim)
+    yield Check("neighbouring tables", claim["adjacency"], adjacency, claim["adjacency"] == adjacency)
+    told = [(item["words"], words_of(item["event"])) for item in listed]
+    said, right = next((pair for pair in told if pair[0] != pair[1]), ("as the events", "the same"))
+    yield Check("words of the events", said, right, all(one == other for one, other in told))
 
 
 def _units(claim: Mapping[str, Any], listed: list[Mapping[str, Any]]) -> Check:

@@ -7,8 +7,13 @@ from equipoise.verification.claims import check_claims
 
 def claim(delta: float, epsilon: float) -> dict[str, object]:
     event = {"kind": "exponential", "epsilon": "1/50", "num_selected": 1}
-    guarantee = {"epsilon": epsilon, "delta": delta, "rho_exact": "1/10", "curve": {}, "rows_per_unit": 1}
-    item = {"event": event, "words": "a selection", "times": 2, "rho": 0.1, "epsilon": 0.04}
+    guarantee = {
+        **{"epsilon": epsilon, "delta": delta, "rho": 0.1, "rho_exact": "1/10", "curve": {}, "rows_per_unit": 1},
+        **{"definition": "pure differential privacy", "unit": "one record"},
+        "adjacency": "one record replaced by another; the number of records is public",
+    }
+    words = "private selection of 1 query, epsilon 0.02"
+    item = {"event": event, "words": words, "times": 2, "rho": 0.1, "epsilon": 0.04}
     return {"guarantee": guarantee, "events": [item]}
 
 
