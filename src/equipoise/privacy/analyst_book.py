@@ -1,15 +1,16 @@
 """A session in the ledger: two runs, one for the people in the table and one for the analysts, and its pages.
 
 A page is one write transaction. What it debits, the answers it pays for and the keys they are kept under are committed
-together or not at all; nobody sees an answer before. So an answer is paid once, a paid answer with a key is never lost,
-and a crash costs nothing but queries that were set aside (`Page.lease`).
+together or not at all, and the chain has a digest of what is kept; nobody sees an answer before. So an answer is paid
+once, a paid answer with a key is never lost nor changed unseen, and a crash costs nothing but queries that were set
+aside (`Page.lease`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -17,7 +18,7 @@ from equipoise.errors import BudgetError
 from equipoise.privacy import analyst_tables as tables
 from equipoise.privacy import store
 from equipoise.privacy.accountant import Cost, cost
-from equipoise.privacy.chain import append, write
+from equipoise.privacy.chain import append, sealed_digest, write
 from equipoise.privacy.cost import cost_from_text
 from equipoise.privacy.events import Event, Group, Simple
 from equipoise.privacy.gate import within
@@ -94,6 +95,7 @@ class Page:
         """Keep answers under a key."""
         values = {"run": self._run, "analyst": analyst, "key": key, "asked": asked, "body": body}
         self._connection.execute(sa.insert(tables.answers).values(**values))
+        self._tell({"what": "kept", "answer": sealed_digest(analyst, key, asked, body)})
 
     def debit(self, event: Event, *, number: int = 0) -> None:
         """Charge the people's run for an event.
@@ -112,8 +114,7 @@ class Page:
         if update is not None:
             values = {"run": self._run, "number": number, "analyst": analyst, **update._asdict()}
             self._connection.execute(sa.insert(tables.updates).values(**values))
-        body = {"what": "paid", "run": self._run, "number": number, "analyst": analyst}
-        append(self._connection, self._book.run.account, self._run, body)
+        self._tell({"what": "paid", "number": number, "analyst": analyst})
         waiting = self.state.waiting + (update is not None)
         self.move(self.state._replace(num_paid=number + 1, waiting=waiting))
 
@@ -124,7 +125,13 @@ class Page:
         if hypothesis is not None:
             values = {"run": self._run, "version": state.version, "body": hypothesis}
             self._connection.execute(sa.insert(tables.hypotheses).values(**values))
+            told = sealed_digest(str(state.version), hypothesis.hex())
+            self._tell({"what": "hypothesis", "version": state.version, "answer": told})
         self.state = state
+
+    def _tell(self, body: dict[str, Any]) -> None:
+        """Write an entry of the session to the chain."""
+        append(self._connection, self._book.run.account, self._run, {**body, "run": self._run})
 
     def updates(self, since: int) -> list[tuple[int, Update]]:
         """Updates from a number on, as of this transaction."""

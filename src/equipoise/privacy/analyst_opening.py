@@ -13,7 +13,7 @@ from equipoise.privacy import analyst_tables as tables
 from equipoise.privacy import store
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.analyst_book import SessionBook, State, charge
-from equipoise.privacy.chain import write
+from equipoise.privacy.chain import append, sealed_digest, write
 from equipoise.privacy.events import Event
 from equipoise.privacy.keyed_noise import new_secret
 from equipoise.privacy.ledger import Account
@@ -84,8 +84,10 @@ def open_book(
             connection.execute(locked.with_for_update())
             charge(connection, account_run, due[0], 0)
             charge(connection, analysts_run, due[1], 0)
-            values = {"run": run, "secret": new_secret().hex(), **first._asdict()}
-            connection.execute(sa.insert(tables.sessions).values(**values))
+            secret = new_secret().hex()
+            connection.execute(sa.insert(tables.sessions).values(run=run, secret=secret, **first._asdict()))
+            body = {"what": "session", "run": run, "secret": sealed_digest(run, secret)}
+            append(connection, account_run.account, run, body)
     return SessionBook(account_run, analysts_run)
 
 

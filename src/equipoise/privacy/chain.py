@@ -29,6 +29,7 @@ __all__ = [
     "head_of",
     "held_by",
     "require_anchored",
+    "sealed_digest",
     "write",
 ]
 
@@ -38,7 +39,7 @@ ROLLED_BACK = (
     " ledger restore`, which charges what is missing"
 )
 _PENDING = "equipoise_pending"
-_KEEPING = ("event", "free", "chosen")
+_KEEPING = ("event", "free", "chosen", "session", "paid", "kept", "hypothesis")
 """Entries that leave what an account holds as it is: an open run holds its reservation, whatever it spent of it."""
 _EMPTY = Head("", cost_to_text(Cost()), None, None, 1)
 """The head of an account that has no entry."""
@@ -66,6 +67,16 @@ def digest_after(previous: str, text: str) -> str:
         first begins with one of fixed length.
     """
     return hashlib.sha256((previous + text).encode()).hexdigest()
+
+
+def sealed_digest(*parts: str) -> str:
+    """What the chain says of secrets and answers that are kept elsewhere in the ledger: enough to see a change.
+
+    Guarantees:
+        Precondition: none. Statement: other parts have another digest, unless someone finds two texts with one SHA-256.
+        Proof: JSON tells lists of texts apart.
+    """
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 @contextmanager

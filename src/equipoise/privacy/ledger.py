@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from equipoise.errors import BudgetError, LedgerConflict, LedgerError
 from equipoise.privacy import analyst_tables, store
-from equipoise.privacy.chain import ROLLED_BACK, anchored, append, canonical, held_by, write
+from equipoise.privacy.chain import ROLLED_BACK, anchored, append, canonical, held_by, sealed_digest, write
 from equipoise.privacy.cost import Cost, cost_from_text, cost_to_text
 from equipoise.privacy.inspection import inspect
 from equipoise.privacy.run import Run, now
@@ -187,7 +187,10 @@ class Account:
                 connection,
                 self._key,
                 run,
-                {"what": "reserve", "run": run, "cost": cost_to_text(reserve), "plan": plan},
+                {
+                    **{"what": "reserve", "run": run, "cost": cost_to_text(reserve), "plan": plan},
+                    "unit_seed": sealed_digest(run, str(unit_seed)),
+                },
             )
         return Run(self._engine, self._key, run)
 
