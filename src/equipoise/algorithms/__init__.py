@@ -81,7 +81,7 @@ def create(name: str, options: Mapping[str, Any] | None = None) -> Algorithm:
 def _require_unset(algorithm: Any, given: Iterable[str]) -> None:
     """An option that the mode sets (`set_by_mode`) may not be given beside it: it would do nothing, unseen."""
     mode = getattr(algorithm, "mode", None)
-    clashing = [option for option in given if option in getattr(algorithm, "set_by_mode", {}).get(mode, ())]
+    clashing = [option for option in given if option in getattr(algorithm, "set_by_mode", {}).get(mode, "").split()]
     if clashing:
         raise SettingError(
             f'{algorithm.name}: mode="{mode}" sets {", ".join(clashing)} itself; leave'

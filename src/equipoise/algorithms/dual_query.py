@@ -66,17 +66,8 @@ class DualQuery:
     citations: ClassVar[tuple[str, ...]] = ("gaboardi2014dual",)
     guarantee: ClassVar[str] = "zCDP by exponential mechanisms, or pure epsilon with --pure"
     when: ClassVar[str] = "thousands of binary columns, millions of conjunctions: nothing is kept for a column or cell"
-    set_by_mode: ClassVar[dict[str, tuple[str, ...]]] = {
-        "theory": (
-            "num_rounds",
-            "num_draws",
-            "rate",
-            "num_records",
-            "memory",
-            "burn_in",
-            "noise_scale",
-            "num_extra_queries",
-        )
+    set_by_mode: ClassVar[dict[str, str]] = {
+        "theory": "num_rounds num_draws rate num_records memory burn_in noise_scale num_extra_queries"
     }
 
     num_rounds: int | None = None
@@ -92,8 +83,7 @@ class DualQuery:
 
     def plan(self, setting: Setting) -> Plan:
         """See `Algorithm.plan`."""
-        given = {"num_records": self.num_records, "memory": self.memory}
-        require_records(**given, noise_scale=self.noise_scale, burn_in=self.burn_in)
+        require_records(**{name: getattr(self, name) for name in ("num_records", "memory", "noise_scale", "burn_in")})
         extra = 0 if self.mode == "theory" else self.num_extra_queries
         asked, setting = setting.workload, padded(setting, extra, is_published=self.num_records == self.memory == 1)
         drawing, (num_records, noise_scale) = self._drawing(setting), self._records(setting)
@@ -109,7 +99,9 @@ class DualQuery:
                 burn_in=self._burn_in(setting),
                 memory=self._memory(setting, drawing),
                 num_extra_queries=setting.workload.num_queries - asked.num_queries,
-                **_knobs(drawing),
+                num_rounds=drawing.num_rounds,
+                num_draws=drawing.num_draws,
+                rate=drawing.rate,
             ),
             num_rounds=drawing.num_rounds,
             events=tuple((price(event, setting.rows_per_unit), 1) for event in hedge.events(drawing.num_rounds)),
@@ -155,7 +147,3 @@ class DualQuery:
         if self.mode == "theory":
             return draw_budget.theory(setting)
         return draw_budget.solve(setting, num_rounds=self.num_rounds, num_draws=self.num_draws, rate=self.rate)
-
-
-def _knobs(drawing: Drawing) -> dict[str, int | Fraction]:
-    return {"num_rounds": drawing.num_rounds, "num_draws": drawing.num_draws, "rate": drawing.rate}

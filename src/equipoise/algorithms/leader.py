@@ -138,15 +138,7 @@ class LeaderOptions(ABC):
     What tells the two apart is the law of the noise and, in theory mode, its scale and the data player's regret.
     """
 
-    set_by_mode: ClassVar[dict[str, tuple[str, ...]]] = {
-        "theory": (
-            "num_rounds",
-            "selection_epsilon",
-            "noise_scale",
-            "num_records",
-            "law",
-        )
-    }
+    set_by_mode: ClassVar[dict[str, str]] = {"theory": "num_rounds selection_epsilon noise_scale num_records law"}
 
     num_rounds: int | None = None
     selection_epsilon: Fraction | None = None

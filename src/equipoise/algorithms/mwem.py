@@ -55,13 +55,7 @@ class Mwem:
     citations: ClassVar[tuple[str, ...]] = ("hardt2012simple", "liu2021iterative")
     guarantee: ClassVar[str] = "zCDP by Gaussian measurements, or pure epsilon with --pure"
     when: ClassVar[str] = "small domains and a pure budget; otherwise pep is more accurate"
-    set_by_mode: ClassVar[dict[str, tuple[str, ...]]] = {
-        "theory": (
-            "moves",
-            "replay",
-            "output",
-        )
-    }
+    set_by_mode: ClassVar[dict[str, str]] = {"theory": "moves replay output"}
 
     num_rounds: int | None = None
     moves: Literal["marginal", "cell"] = "marginal"

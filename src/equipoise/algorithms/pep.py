@@ -57,14 +57,7 @@ class Pep:
     citations: ClassVar[tuple[str, ...]] = ("liu2021iterative",)
     guarantee: ClassVar[str] = "zCDP by Gaussian measurements, or pure epsilon with --pure"
     when: ClassVar[str] = "domains that fit in memory: the most accurate of the whole-domain methods"
-    set_by_mode: ClassVar[dict[str, tuple[str, ...]]] = {
-        "theory": (
-            "moves",
-            "solver",
-            "schedule",
-            "score",
-        )
-    }
+    set_by_mode: ClassVar[dict[str, str]] = {"theory": "moves solver schedule score"}
 
     num_rounds: int | None = None
     moves: Literal["marginal", "cell"] = "marginal"

@@ -49,7 +49,7 @@ class PepPub:
     citations: ClassVar[tuple[str, ...]] = ("liu2021iterative", "liu2021leveraging")
     guarantee: ClassVar[str] = "zCDP by Gaussian measurements, or pure epsilon with --pure; the public rows have none"
     when: ClassVar[str] = "a public table of the same kind of people, with all columns (--public), in any domain"
-    set_by_mode: ClassVar[dict[str, tuple[str, ...]]] = {"paper": ("moves", "solver")}
+    set_by_mode: ClassVar[dict[str, str]] = {"paper": "moves solver"}
     uses_public: ClassVar[bool] = True
 
     num_rounds: int | None = None

@@ -51,7 +51,7 @@ class PmwPub:
     citations: ClassVar[tuple[str, ...]] = ("liu2021leveraging", "hardt2012simple")
     guarantee: ClassVar[str] = "zCDP by Gaussian measurements, or pure epsilon with --pure; the public rows have none"
     when: ClassVar[str] = "a public table of the same kind of people, with all columns (--public); pep_pub is better"
-    set_by_mode: ClassVar[dict[str, tuple[str, ...]]] = {"paper": ("moves", "replay")}
+    set_by_mode: ClassVar[dict[str, str]] = {"paper": "moves replay"}
     uses_public: ClassVar[bool] = True
 
     num_rounds: int | None = None

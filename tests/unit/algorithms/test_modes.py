@@ -59,7 +59,7 @@ def test_what_the_mode_sets_is_refused_and_the_rest_heeded(cls: Any, mode: str) 
     alone = options_of(cls, mode=mode)
     for option in {field.name for field in fields(cls)} - {"mode"}:
         given = {option: OTHER[option]}
-        if option in getattr(cls, "set_by_mode", {}).get(mode, ()):
+        if option in getattr(cls, "set_by_mode", {}).get(mode, "").split():
             with pytest.raises(SettingError, match=f'mode="{mode}" sets {option} itself; leave it out'):
                 options_of(cls, mode=mode, **given)
             create(cls.name, given)
