@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from tests.unit.privacy.test_ledger import RHO, open_account
 
-from equipoise.errors import BudgetError, LedgerConflict
+from equipoise.errors import BudgetError, LedgerConflict, LedgerError
 from equipoise.privacy import accountant
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.analyst_book import Page, SessionBook, State, Update
-from equipoise.privacy.analyst_opening import analysts_name, close_session, open_book
+from equipoise.privacy.analyst_opening import analysts_name, close_session, give_up, open_book
 from equipoise.privacy.events import Exponential, Gaussian, Group, Laplace
 from equipoise.privacy.ledger import Account, Ledger
 
@@ -176,6 +176,49 @@ def test_an_error_undoes_the_whole_page(tmp_path: Path) -> None:
         spoil(page)
     assert (book.state(), book.places(), book.kept("ada", "k"), book.hypothesis(1)) == (FIRST, {}, None, None)
     assert book.run.spent() == accountant.cost(START)
+
+
+def test_giving_up_frees_what_is_open_and_leaves_the_rest(tmp_path: Path) -> None:
+    book, (people, analysts) = session(tmp_path), accounts(tmp_path)
+    book.analysts.finish()
+    for _ in range(2):
+        give_up(people, analysts, "s")
+        assert (book.run.status, book.analysts.status) == ("closed", "done")
+    people.start(run="r", plan=PLAN, reserve=Cost(), unit_seed=7)
+    give_up(people, None, "r")
+    give_up(people, analysts, "nosuch")
+    assert [each["status"] for each in people.runs()] == ["closed", "closed"]
+
+
+def test_an_analysts_run_that_is_done_stays_so(tmp_path: Path) -> None:
+    book = session(tmp_path)
+    book.analysts.finish()
+    close_session(*accounts(tmp_path), "s")
+    assert (book.run.status, book.analysts.status) == ("closed", "done")
+
+
+def test_two_that_begin_at_the_same_moment_share_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, found, asked = session(tmp_path), Account.run, []
+
+    def late(self: Account, run: str) -> Any:
+        """As a process sees it that looked before the other one had written."""
+        asked.append(run)
+        return None if len(asked) <= 2 else found(self, run)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Account, "run", late)
+        again = session(tmp_path)
+    assert (again.run.key, again.run.events()) == ("s", [START])
+    assert again.noise.laplace(("ada", 1), Fraction(50)) == first.noise.laplace(("ada", 1), Fraction(50))
+
+    def lost(*_: object, **__: object) -> None:
+        raise LedgerError("the connection was lost")
+
+    asked.clear()
+    monkeypatch.setattr(Account, "run", late)
+    monkeypatch.setattr(Account, "start", lost)
+    with pytest.raises(LedgerError, match="connection was lost"):
+        session(tmp_path)
 
 
 def test_a_closed_session_says_so_everywhere(tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def test_what_is_whole_or_unknown_is_not_replaced(ledger: Path) -> None:
     anchor.path.unlink()
     with pytest.raises(LedgerError, match="assume-all-spent"):
         restore(copy, ledger)
-    restore(copy, ledger, assume_all_spent=True)
+    assert restore(copy, ledger, assume_all_spent=True)["people"].epsilon is None, "nor is any pure epsilon left"
     with pytest.raises(BudgetError):
         start(open_account(str(ledger)), Fraction(1, 10**12), "more")
     with pytest.raises(LedgerError, match="no ledger"):
@@ -191,9 +191,10 @@ def test_a_damaged_copy_is_not_put_back(ledger: Path) -> None:
         connection.execute(sa.update(store.runs).values(spent="0 0 0"))
     engine.dispose()
     ledger.unlink()
+    before = sorted(path.name for path in ledger.parent.iterdir())
     with pytest.raises(LedgerError, match="does not add up"):
         restore(copy, ledger)
-    assert not ledger.exists()
+    assert sorted(path.name for path in ledger.parent.iterdir()) == before, "and nothing of it is left"
 
 
 def test_the_anchor_may_be_elsewhere_and_guards_postgresql_too(
@@ -341,6 +342,34 @@ def test_an_anchor_that_cannot_be_written_leaves_nothing_behind(ledger: Path, mo
     account = open_account(str(ledger))
     assert account.run("two") is None
     assert account.verify() > 0
+
+
+def test_an_anchor_that_cannot_be_locked_is_told(ledger: Path) -> None:
+    account = released(ledger, "one", RHO / 4)
+    lock = ledger.with_name("people.sqlite.anchor.lock")
+    lock.unlink()
+    lock.mkdir()
+    with pytest.raises(LedgerError, match=r"anchor .*anchor cannot be written: Is a directory; nothing was spent"):
+        start(account, RHO / 4, "two")
+    assert account.run("two") is None
+
+
+def test_an_anchor_that_fails_after_the_commit_keeps_its_promise(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    account, whole, times = released(ledger, "one", RHO / 4), Anchor._write, []
+
+    def once(self: Anchor, body: dict[str, object]) -> None:
+        times.append(1)
+        if len(times) > 1:
+            raise LedgerError("no space")
+        whole(self, body)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Anchor, "_write", once)
+        start(account, RHO / 4, "two")
+    assert len(times) == 2
+    before = account.verify()
+    start(account, RHO / 4, "three")
+    assert account.verify() == before + 1
 
 
 def test_the_journal_of_a_damaged_ledger_does_not_outlive_it(ledger: Path) -> None:

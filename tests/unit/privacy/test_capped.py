@@ -179,6 +179,28 @@ def test_added_actions_are_drawn_as_often_as_they_are_many(monkeypatch: pytest.M
     assert seen[1] == pytest.approx(np.full(4, 1 / 4))
 
 
+def test_the_exponents_are_half_the_rate_times_what_was_played_too_little() -> None:
+    """Three records of ten have x = 1: of x and then of its negation (t c - n sum q(x)) rate/2."""
+    game, rows = draws(CappedHedge(Fraction(1, 10), 3, 1, SLACK)), bits(3, 10)
+    counts, sums = rows.counts(), np.array([0.5, 1.25])
+    payoffs = 2 * counts - 10 * sums
+    assert game.exponents(sums, 2) == pytest.approx(np.concatenate([payoffs, -payoffs]) / 20, abs=1e-6)
+
+
+def test_added_actions_are_capped_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nine of ten actions are added and weigh little: the cap of the tenth leaves them the rest, each alike."""
+    seen: list[np.ndarray] = []
+    monkeypatch.setattr(module, "draw_proportional", lambda shares: seen.append(shares / shares.sum()) or 0)
+    paid = Charged(CappedHedge(Fraction(10), 2, 1, SLACK))
+    game = CappedDraws(paid, bits(3, 10).truth(), num_rows=10, density=4, owners=None, num_actions=24)
+    game.draw(np.array([0.0, 1.0]), 1)
+    assert seen[0][:4].max() == pytest.approx(1 / 4)
+    assert seen[0].sum() == pytest.approx(1)
+    actions = np.exp(game.exponents(np.array([0.0, 1.0]), 1))
+    capped_all = capped(np.append(actions, np.ones(20)), 4)
+    assert seen[0][-1] == pytest.approx(capped_all[4:].sum() / capped_all.sum())
+
+
 def test_a_density_of_all_actions_or_none_is_refused() -> None:
     assert capped(np.ones(4), 3.99).sum() == pytest.approx(3.99)
     for density in (4.0, 5.0, 0.0, -1.0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from fractions import Fraction
 from typing import Any
@@ -98,6 +99,23 @@ def test_the_chain_tells_neither_seed_nor_secret_nor_answer(ledger_location: str
     assert secret not in told
     for each in ("0.5", "0.25", "00ff", '"7"'):
         assert each not in told
+
+
+def test_the_entries_of_a_session_are_these(ledger_location: str) -> None:
+    """Word by word, as those of a release: other programs, and later versions, rely on them."""
+    _, book = filled(ledger_location)
+    with store.read(book.run.engine) as connection:
+        secret = connection.execute(sa.select(sessions.c.secret).where(sessions.c.run == "s")).scalar_one()
+
+    def digest(*parts: str) -> str:
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    assert [body for body in book.run.entries() if body["what"] not in ("reserve", "event")] == [
+        {"what": "session", "run": "s", "secret": digest("s", secret)},
+        {"what": "kept", "run": "s", "answer": digest("ada", "k", "x", "[0.5]")},
+        {"what": "kept", "run": "s", "answer": digest("ada", "l", "y", "[0.25]")},
+        {"what": "hypothesis", "run": "s", "version": 1, "answer": digest("1", "00ff")},
+    ]
 
 
 def as_earlier(location: str) -> None:

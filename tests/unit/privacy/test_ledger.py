@@ -254,10 +254,11 @@ def test_the_entries_of_a_release_are_these_and_no_others(tmp_path: Path) -> Non
         rows = connection.execute(sa.select(store.entries).order_by(store.entries.c.id)).all()
         (body,) = connection.execute(sa.select(store.moves.c.body)).scalars()
     answer = hashlib.sha256(body).hexdigest()
+    seed = hashlib.sha256(b'["r1", "7"]').hexdigest()
     event = {"kind": "exponential", "epsilon": "1/10", "num_selected": 1}
     assert [json.loads(row.body) for row in rows] == [
         {"what": "account", "name": "people", "epsilon": "3.0", "delta": "1e-09", "rows_per_unit": 1},
-        {"what": "reserve", "run": "r1", "cost": f"{RHO / 2} - 0", "plan": {"seed": 1}},
+        {"what": "reserve", "run": "r1", "cost": f"{RHO / 2} - 0", "plan": {"seed": 1}, "unit_seed": seed},
         {"what": "event", "run": "r1", "move": 0, "event": event, "cost": "1/800 1/10 0", "answer": answer},
         {"what": "done", "run": "r1", "spent": "1/800 1/10 0"},
         {"what": "total", "epsilon": "4.0", "delta": "1e-08"},
@@ -347,3 +348,13 @@ def test_a_ledger_is_for_its_owner_alone_whatever_the_umask(tmp_path: Path) -> N
     assert {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir() if "people" in path.name} == {
         path.name: 0o600 for path in tmp_path.iterdir()
     }
+
+
+def test_a_ledger_by_an_accounts_own_connection_is_the_same_one(tmp_path: Path) -> None:
+    account = open_account(str(tmp_path / "people.sqlite"))
+    shared = Ledger.sharing(account)
+    assert shared.engine is account._engine
+    assert shared.location == f"sqlite:///{tmp_path / 'people.sqlite'}"
+    found = shared.existing("people")
+    assert found is not None
+    assert found._key == account._key

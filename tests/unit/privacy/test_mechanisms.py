@@ -133,6 +133,7 @@ def test_conditional_release_stops_after_its_hits() -> None:
     payer = Exact()
     truth = bits(ones=20, num_rows=20).truth()
     test = ConditionalTest(payer, epsilon=Fraction(5), max_hits=2, delta=Fraction(1, 10**6))
+    assert payer.debits == [ConditionalRelease(Fraction(5), 2, Fraction(1, 10**6))]
     one = truth.take(np.array([1]))
     assert [test.test(one, threshold=-1000) is not None for _ in range(2)] == [True, True]
     with pytest.raises(SettingError, match="all the hits"):

@@ -101,6 +101,7 @@ def test_maxima_sums_and_totals_have_the_sensitivity_of_what_they_are_made_of(tr
     assert truth.payoffs(np.zeros(8), times=7).linf_sensitivity == 7 * GRID
     assert truth.payoffs(np.zeros(8), times=7).num_values == 16
     assert [weighted.maxima(starts).norms.l1, weighted.sums(starts).norms.l1] == [2, 4]
+    assert [weighted.maxima(starts).norms.l2_squared, weighted.sums(starts).norms.l2_squared] == [2, 8]
     assert np.array_equal(reveal(weighted.less(np.ones(8))), reveal(weighted) - GRID)
 
 
@@ -110,6 +111,7 @@ def test_a_distance_of_some_counts_knows_which(truth: Private) -> None:
     assert scores.ids.tolist() == [3, 1]
     assert scores.take(np.array([1])).ids.tolist() == [1]
     assert reveal(scores.take(np.array([1])))[0] == abs(int(reveal(some)[1]) * GRID - GRID // 2)
+    assert some.weighted(np.array([2, 3])).ids.tolist() == [3, 1]
     assert truth.distance(np.zeros(truth.num_values)).ids.tolist() == list(range(truth.num_values))
 
 

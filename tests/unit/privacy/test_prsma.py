@@ -143,6 +143,50 @@ def test_prsma_with_a_solver_that_always_fails_releases_nothing(how: str) -> Non
     assert book.spent.delta == 5
 
 
+class Shifted(NoNoise):
+    """Moves the number of blocks that passed, which it remembers, and nothing else."""
+
+    def __init__(self, shift: int) -> None:
+        self.shift, self.passed = shift, -1
+
+    def laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        if len(values) != 1:
+            return values.copy()
+        self.passed = int(values[0])
+        return values + self.shift
+
+
+def test_the_noisy_number_of_blocks_decides_and_nothing_is_chosen_from_none() -> None:
+    plan = blocks_of(400, **LARGE)
+    for shift in (math.floor(plan.threshold) - plan.num_blocks, -plan.num_blocks):
+        with pytest.raises(CertificateError):
+            prsma(Gate(MemoryBook(PLENTY), noise=Shifted(shift)), records(), Conjunctions(5), **LARGE)
+    above = Shifted(math.floor(plan.threshold) + 1 - plan.num_blocks)
+    assert prsma(Gate(MemoryBook(PLENTY), noise=above), records(), Conjunctions(5), **LARGE).parameters.sum() == 2
+    with pytest.raises(CertificateError):
+        prsma(
+            *(Gate(MemoryBook(PLENTY), noise=Shifted(10**6)), records(), Conjunctions(5)),
+            minimiser=Uncertified("raises"),
+            **LARGE,
+        )
+
+
+def test_a_block_with_one_failed_call_has_not_passed() -> None:
+    plan, noise = blocks_of(400, **LARGE), Shifted(0)
+
+    class Once(Counting):
+        def solve(self, instance: WeightedPoints) -> Minimum:
+            found = super().solve(instance)
+            if self.calls == 2:
+                raise RuntimeError
+            return found
+
+    with suppress(CertificateError):
+        prsma(Gate(MemoryBook(PLENTY), noise=noise), records(), Conjunctions(5), minimiser=Once(), **LARGE)
+    assert plan.num_repetitions > 1
+    assert noise.passed == plan.num_blocks - 1
+
+
 def test_prsma_refuses_too_many_calls_before_anything_is_paid() -> None:
     book, settings = MemoryBook(PLENTY), {"epsilon": ONE, "delta": Fraction(1, 10**6)}
     plan = blocks_of(10**6, **settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -58,3 +59,17 @@ def test_a_move_keeps_a_standard_deviation_for_each_value() -> None:
     assert np.asarray(again.stddev).tolist() == [2.5, 7.0]
     one = move_from_bytes(move_to_bytes(Move(np.array([4]), np.array([1]), None, np.array([2.5]))))
     assert np.asarray(one.stddev).tolist() == [2.5]
+
+
+class Opened:
+    """Something that does harm when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pytest.fail, ("a move was unpickled",)
+
+
+def test_a_move_that_would_be_unpickled_is_refused() -> None:
+    buffer = io.BytesIO()
+    np.savez(buffer, ids=np.array([Opened()], dtype=object), signs=np.array([1]), stddev=np.array(1.0))
+    with pytest.raises(LedgerError, match="cannot be read"):
+        move_from_bytes(buffer.getvalue())
