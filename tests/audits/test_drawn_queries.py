@@ -211,6 +211,24 @@ def test_dqrs_costs_at_most_what_it_is_charged_and_too_little_noise_more(num_rou
         assert (excess > 1e-9) == fails
 
 
+@pytest.mark.slow
+def test_three_rounds_of_dqrs_have_the_golden_values() -> None:
+    """.0549 <= .2458 (the specification): the largest D_a/a, here of five ones against four, and the largest charge.
+
+    The first two queries are drawn alike, so they are taken in one order only, and count twice where they differ.
+    """
+    scripts = [script for script in reuse_scripts(3, 2) if script[0] <= script[1]]
+    twice = np.array([np.log(2) if script[0] < script[1] else 0.0 for script in scripts])
+    player, laws, charged = reuse(3, 2, Fraction(2, 5)), [], 0.0
+    for game in map(table, (4, 5)):
+        found = [play_script(game, player, records(game.workload), 3, script) for script in scripts]
+        laws.append(twice + np.array([log for log, _ in found]))
+        charged = max(charged, *(float(spent.rho) for _, spent in found))
+        assert np.exp(laws[-1]).sum() == pytest.approx(1, abs=1e-9)
+    assert worst(laws)[0] == pytest.approx(0.0549, abs=5e-5)
+    assert charged == pytest.approx(0.2458, abs=5e-5)
+
+
 def test_dqrs_that_drops_everything_is_dual_query_with_the_same_ledger() -> None:
     game = table(2)
     for script in ([0, 1, 2, 3, 1, 0], [3, 3, 0, 0, 1, 2]):
