@@ -1,4 +1,4 @@
-"""The chain of entries: each digest covers the one before, and the anchor remembers the last.
+"""The chain of entries: each digest covers the one before, and the anchor remembers the last that matters to a budget.
 
 Everything that reserves, spends or gives back goes through `append`, so a ledger that is older than its anchor is
 refused there, in the transaction that would have spent.
@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -39,8 +39,13 @@ ROLLED_BACK = (
     " ledger restore`, which charges what is missing"
 )
 _PENDING = "equipoise_pending"
-_KEEPING = ("event", "free", "chosen", "session", "paid", "kept", "hypothesis")
+_COMMITTED = "equipoise_committed"
+"""For each account the last digest before this transaction: what the anchor may be sure of."""
+_KEEPING = ("event", "free", "chosen", "session", "paid", "hypothesis")
 """Entries that leave what an account holds as it is: an open run holds its reservation, whatever it spent of it."""
+_UNANCHORED = "kept"
+"""An answer that is kept costs nothing: the anchor hears of it with the next entry that does, which spares two writes.
+One that was paid for is kept in the transaction that paid, so at once."""
 _EMPTY = Head("", cost_to_text(Cost()), None, None, 1)
 """The head of an account that has no entry."""
 
@@ -86,9 +91,9 @@ def write(engine: sa.Engine, account: int | None = None) -> Iterator[sa.Connecti
     kept: list[tuple[str, Head]] = []
     with store.write(engine, account) as connection:
         pending: dict[int, _Pending] = {}
-        connection.info[_PENDING] = pending
+        connection.info[_PENDING], connection.info[_COMMITTED] = pending, {}
         yield connection
-        del connection.info[_PENDING]
+        del connection.info[_PENDING], connection.info[_COMMITTED]
         for changed, found in pending.items():
             name, head = head_of(connection, changed, None if found.changes else found.before.held)
             kept.append((name, head))
@@ -107,9 +112,12 @@ def append(connection: sa.Connection, account: int, run: str | None, body: dict[
     """
     last = _last(connection, account)
     pending: dict[int, _Pending] = connection.info[_PENDING]
-    if account not in pending:
-        pending[account] = _Pending(require_anchored(connection, account, anchored(connection.engine), last))
-    pending[account].changes |= body["what"] not in _KEEPING
+    committed = connection.info[_COMMITTED].setdefault(account, last)
+    if body["what"] != _UNANCHORED:
+        if account not in pending:
+            known = anchored(connection.engine)
+            pending[account] = _Pending(require_anchored(connection, account, known, committed))
+        pending[account].changes |= body["what"] not in _KEEPING
     text = canonical(body)
     values = {"account": account, "run": run, "body": text, "digest": digest_after(last, text)}
     connection.execute(sa.insert(store.entries).values(**values))
@@ -138,7 +146,7 @@ def require_anchored(
         connection: A transaction.
         account: The account.
         known: What was `anchored` before the transaction saw the ledger, or while it keeps other writers out.
-        last: The digest of the account's last entry, if it is known.
+        last: The digest of the account's last entry, if it is known; within a transaction, of the last before it.
 
     Raises:
         LedgerError: it does not: the ledger is older.
@@ -154,7 +162,7 @@ def require_anchored(
         found = sa.select(table.c.id).where(table.c.account == account, table.c.digest == heads[0].digest)
         if connection.execute(found).first() is None:
             raise LedgerError(ROLLED_BACK.format(name=name))
-    return head_of(connection, account)[1] if last else _EMPTY
+    return replace(head_of(connection, account)[1], digest=last) if last else _EMPTY
 
 
 def held_by(connection: sa.Connection, account: int) -> Cost:

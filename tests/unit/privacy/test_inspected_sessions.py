@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.unit.privacy.test_backup import crash_after_the_promise
 from tests.unit.privacy.test_ledger import RHO, open_account
 
 from equipoise.errors import LedgerError
@@ -116,6 +118,40 @@ def test_the_entries_of_a_session_are_these(ledger_location: str) -> None:
         {"what": "kept", "run": "s", "answer": digest("ada", "l", "y", "[0.25]")},
         {"what": "hypothesis", "run": "s", "version": 1, "answer": digest("1", "00ff")},
     ]
+
+
+def test_the_anchor_is_never_sure_of_what_a_crash_undid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer is kept, and then something charged, on one page that is never committed."""
+    account, book = filled(str(tmp_path / "people.sqlite"))
+    before = account.verify()
+    with crash_after_the_promise(monkeypatch), book.page() as page:
+        page.keep("ada", "m", "x", "[1]")
+        page.debit(EVENT)
+    assert account.verify() == before
+    with book.page() as page:
+        page.keep("ada", "m", "x", "[1]")
+        page.debit(EVENT)
+    assert account.verify() == before + 2
+
+
+def test_a_free_answer_is_kept_without_the_anchor_and_a_paid_one_with_it(tmp_path: Path) -> None:
+    account, book = filled(str(tmp_path / "people.sqlite"))
+    anchor = tmp_path / "people.sqlite.anchor"
+    told = anchor.read_bytes()
+    with book.page() as page:
+        page.keep("ada", "m", "x", "[1]")
+    assert anchor.read_bytes() == told
+    account.verify()
+    with book.page() as page:
+        page.debit(EVENT)
+        page.keep("ada", "n", "x", "[1]")
+    assert anchor.read_bytes() != told
+    with store.connect(tmp_path / "people.sqlite").begin() as connection:
+        last = connection.execute(sa.select(sa.func.max(store.entries.c.id))).scalar_one()
+        connection.execute(sa.delete(store.entries).where(store.entries.c.id == last))
+        connection.execute(sa.delete(answers).where(answers.c.key == "n"))
+    with pytest.raises(LedgerError, match="older than its anchor"):
+        account.verify()
 
 
 def as_earlier(location: str) -> None:
