@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 OUT ?= demo-out
 
-.PHONY: audit audit-tests audit-measured audit-mutants fuzz mutation help install chromium demo demo-service test test-slow check bench docs notebooks sbom dist sign clean
+.PHONY: audit audit-tests audit-measured audit-fuzz audit-mutants fuzz mutation help install chromium demo demo-service test test-slow check bench docs notebooks sbom dist sign clean
 
 help:
 	@echo "make demo       install, release the shipped table privately, write a report"
@@ -62,7 +62,7 @@ test-slow: check chromium
 # fuzzed cases, the score of a sample of mutants (all: make fuzz, make mutation). On two cores, the longest first.
 audit: install
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt mutmut
-	$(MAKE) --no-print-directory -j 2 --output-sync=target audit-tests audit-measured audit-mutants
+	$(MAKE) --no-print-directory -j 2 --output-sync=target audit-tests audit-measured audit-fuzz audit-mutants
 
 audit-tests:
 	$(BIN)/python -m pytest -q tests/audits tests/unit/audit tests/statistics tests/unit/privacy/test_crosscheck.py
@@ -70,6 +70,8 @@ audit-tests:
 audit-measured:
 	$(BIN)/equipoise audit --runs 2000
 	$(BIN)/python -m tests.unit.privacy.test_crosscheck
+
+audit-fuzz:
 	$(BIN)/python -m tests.fuzz.mutations 1 20000
 
 audit-mutants:

@@ -10,6 +10,7 @@ from equipoise.cli.console import Json, Quiet, Speaker, table_of
 from equipoise.errors import EquipoiseError, SettingError
 
 if TYPE_CHECKING:
+    from equipoise.audit.sampling import Sampled
     from equipoise.audit.table import Audit
 
 __all__ = ["EXAMPLES", "audit"]
@@ -49,7 +50,18 @@ def audit(
         speaker.note(f"{each.method}: {'holds' if each.holds else 'BROKEN'}")
     if not found:
         raise SettingError("there is no such method; `equipoise methods` lists them")
-    titles = ("method", "currency", "moves", "claimed", "measured", "half noise", "found", "sampled, at least", "")
+    titles = (
+        "method",
+        "currency",
+        "moves",
+        "claimed",
+        "measured",
+        "half noise",
+        "found",
+        "sampled",
+        "half, sampled",
+        "",
+    )
     shown = table_of(titles, [_row(each) for each in found], right=(2, 3, 4, 5))
     speaker.result({"audits": [each.to_json() for each in found]}, [shown])
     broken = [each.method for each in found if not each.holds]
@@ -94,12 +106,6 @@ def _load(text: str) -> Any:
 
 def _row(each: Audit) -> tuple[str, ...]:
     body = each.to_json()
-    sampled = ""
-    if each.sampled is not None:
-        found, claimed = each.sampled.found_rho, each.sampled.claimed_rho
-        if each.pure:
-            found, claimed = each.sampled.found, each.sampled.claimed
-        sampled = f"{found:.3f} of {claimed:.3f}"
     return (
         each.method,
         body["currency"],
@@ -108,6 +114,14 @@ def _row(each: Audit) -> tuple[str, ...]:
         f"{body['measured']:.4f}",
         f"{body['half_the_noise']:.4f}",
         "yes" if each.control_found else "NO",
-        sampled,
+        _at_least(each.sampled, each.pure),
+        _at_least(each.sampled_control, each.pure),
         "holds" if each.holds else "BROKEN",
     )
+
+
+def _at_least(sampled: Sampled | None, pure: bool) -> str:
+    if sampled is None:
+        return ""
+    found, claimed = (sampled.found, sampled.claimed) if pure else (sampled.found_rho, sampled.claimed_rho)
+    return f"{found:.3f} of {claimed:.3f}"
