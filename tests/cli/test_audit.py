@@ -98,3 +98,12 @@ def test_a_release_by_a_method_that_plans_too_much_is_refused(bench: Bench, monk
     assert not bench.ledger.exists()
     plan = bench.run("plan", *given[1:], "--epsilon", 1, "--method", "correct")
     assert plan.exit_code == 0, plan.text
+
+
+def test_with_runs_there_is_a_table_of_epsilon_and_delta_too(shell: Bench) -> None:
+    told = shell.run("audit", "--only", "hdmm", "--runs", "40").stdout
+    assert "By 40 runs of the dearest move on each table:" in told
+    [line] = [line for line in told.splitlines() if " 0.001 " in line]
+    assert line.split()[:2] == ["hdmm", "rho"]
+    assert line.split()[4:6] == ["3.537", "0.001"]
+    assert "By " not in shell.run("audit", "--only", "hdmm").stdout

@@ -10,7 +10,6 @@ from equipoise.cli.console import Json, Quiet, Speaker, table_of
 from equipoise.errors import EquipoiseError, SettingError
 
 if TYPE_CHECKING:
-    from equipoise.audit.sampling import Sampled
     from equipoise.audit.table import Audit
 
 __all__ = ["EXAMPLES", "audit"]
@@ -50,20 +49,13 @@ def audit(
         speaker.note(f"{each.method}: {'holds' if each.holds else 'BROKEN'}")
     if not found:
         raise SettingError("there is no such method; `equipoise methods` lists them")
-    titles = (
-        "method",
-        "currency",
-        "moves",
-        "claimed",
-        "measured",
-        "half noise",
-        "found",
-        "sampled",
-        "half, sampled",
-        "",
-    )
-    shown = table_of(titles, [_row(each) for each in found], right=(2, 3, 4, 5))
-    speaker.result({"audits": [each.to_json() for each in found]}, [shown])
+    titles = ("method", "currency", "moves", "claimed", "measured", "half noise", "found", "")
+    shown: list[Any] = [table_of(titles, [_row(each) for each in found], right=(2, 3, 4, 5))]
+    if runs:
+        columns = ("rho claimed", "at least", "epsilon", "delta", "at least", "half: rho", "epsilon")
+        sampled = table_of(("method", "currency", *columns), [_sampled(each) for each in found], right=range(2, 9))
+        shown += [f"By {runs:,} runs of the dearest move on each table:", sampled]
+    speaker.result({"audits": [each.to_json() for each in found]}, shown)
     broken = [each.method for each in found if not each.holds]
     blind = [each.method for each in found if not each.control_found]
     if broken or blind:
@@ -114,14 +106,22 @@ def _row(each: Audit) -> tuple[str, ...]:
         f"{body['measured']:.4f}",
         f"{body['half_the_noise']:.4f}",
         "yes" if each.control_found else "NO",
-        _at_least(each.sampled, each.pure),
-        _at_least(each.sampled_control, each.pure),
         "holds" if each.holds else "BROKEN",
     )
 
 
-def _at_least(sampled: Sampled | None, pure: bool) -> str:
-    if sampled is None:
-        return ""
-    found, claimed = (sampled.found, sampled.claimed) if pure else (sampled.found_rho, sampled.claimed_rho)
-    return f"{found:.3f} of {claimed:.3f}"
+def _sampled(each: Audit) -> tuple[str, ...]:
+    found, half = each.sampled, each.sampled_control
+    assert found is not None
+    assert half is not None
+    return (
+        each.method,
+        "epsilon" if each.pure else "rho",
+        f"{found.claimed_rho:.3f}",
+        f"{found.found_rho:.3f}",
+        f"{found.claimed:.3f}",
+        f"{found.delta:g}",
+        f"{found.found:.3f}",
+        f"{half.found_rho:.3f}",
+        f"{half.found:.3f}",
+    )
