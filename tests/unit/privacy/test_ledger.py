@@ -358,3 +358,12 @@ def test_a_ledger_by_an_accounts_own_connection_is_the_same_one(tmp_path: Path) 
     found = shared.existing("people")
     assert found is not None
     assert found._key == account._key
+
+
+def test_a_ledger_in_memory_has_no_anchor_and_counts_all_the_same() -> None:
+    account = open_account(store.IN_MEMORY)
+    Gate(start(account, RHO / 2), noise=NoNoise()).play(pay(SELECT))
+    assert account.verify() == 3
+    assert account.held().rho == RHO / 2
+    with pytest.raises(BudgetError):
+        start(account, RHO, "r2")
