@@ -48,6 +48,8 @@ def test_what_gives_a_table_and_no_figure_is_run_by_name_too(tmp_path, monkeypat
     for options, more in (((), []), (("--quick",), ["--repetitions", "1"])):
         assert bench("run", "s003", "--data", tmp_path, "-o", tmp_path / "out", *options).exit_code == 0
         assert told.pop() == where + more
+    assert bench("run", "s003", "--data", tmp_path, "--only", "parities").exit_code == SettingError.exit_code
+    assert not told
     assert pq.read_table(out / "learning.parquet").to_pylist()[1] == {**rules[1], "met": None}
     page = (out / "index.html").read_text()
     assert "<h1>Rules</h1>" in page
@@ -55,6 +57,15 @@ def test_what_gives_a_table_and_no_figure_is_run_by_name_too(tmp_path, monkeypat
     assert "<p>Best: all.</p>" in page
     assert "error bars" not in page
     assert bench("show", "s003", "-o", tmp_path).exit_code == SettingError.exit_code
+
+
+def test_a_series_is_told_which_of_its_cases_to_run(tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr("equipoise.bench.series.Series.main", lambda series, arguments: told.append(arguments))
+    assert bench("run", "growth", "--quick", "--only", "rap", "-o", tmp_path).exit_code == 0
+    (arguments,) = told
+    assert arguments[arguments.index("--only") + 1] == "rap"
+    assert arguments[arguments.index("--out") + 1] == str(tmp_path / "growth")
 
 
 def test_there_is_nothing_to_show_before_a_run(tmp_path):

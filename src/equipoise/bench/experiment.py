@@ -47,6 +47,7 @@ class Line(Declared):
         options: Its options.
         grid: For options of the papers' search the values that are tried; makes the line non-private.
         quick_grid: The fewer values that a quick run tries; all of them unless given.
+        quick_epsilons: The fewer budgets that a quick run has of a slow method; the quick run's unless given.
         of: Of a grid search, the line with fixed options that it belongs to and shares its colour with.
         public: A public table.
         quick: Whether a quick run has it.
@@ -57,6 +58,7 @@ class Line(Declared):
     options: dict[str, Option] = Field(default_factory=dict)
     grid: dict[str, list[Option]] = Field(default_factory=dict)
     quick_grid: dict[str, list[Option]] = Field(default_factory=dict)
+    quick_epsilons: tuple[float, ...] | None = None
     of: str | None = None
     public: str | None = None
     quick: bool = True
@@ -153,7 +155,7 @@ class Experiment(Declared):
                     continue
                 found[f"{panel.title} / {line.name}"] = [
                     Figure(panel.table, line.method, epsilon, options=tuple(options.items()), public=line.public)
-                    for epsilon in self.epsilons_of(panel, quick=quick)
+                    for epsilon in self.epsilons_of(panel, line, quick=quick)
                     for options in line.combinations(quick=quick)
                 ]
         return found
@@ -163,10 +165,11 @@ class Experiment(Declared):
         """The folder of its runs."""
         return self.like or self.name
 
-    def epsilons_of(self, panel: Panel, *, quick: bool = False) -> tuple[float, ...]:
-        """The budgets of a panel."""
+    def epsilons_of(self, panel: Panel, line: Line | None = None, *, quick: bool = False) -> tuple[float, ...]:
+        """The budgets of a panel, or of one of its lines."""
         given = panel.epsilons or self.epsilons
-        return tuple(epsilon for epsilon in given if not quick or epsilon in self.quick.epsilons)
+        fewer = (line.quick_epsilons if line is not None else None) or self.quick.epsilons
+        return tuple(epsilon for epsilon in given if not quick or epsilon in fewer)
 
 
 def names() -> list[str]:
@@ -215,6 +218,8 @@ def parse(text: str) -> Experiment:
     for line in (line for panel in experiment.panels for line in panel.lines):
         if line.of is not None and all(line.of != name for _, name in known):
             raise SettingError(f"{line.name} belongs to {line.of}, which the experiment does not have")
+        if not set(line.quick_epsilons or ()) <= set(experiment.quick.epsilons):
+            raise SettingError(f"the quick epsilons of {line.name} are not all among those of a quick run")
         for option, values in line.quick_grid.items():
             if not set(values) <= set(line.grid.get(option, ())):
                 raise SettingError(f"the quick grid of {line.name} has values of {option} that its grid lacks")

@@ -8,8 +8,9 @@ from typing import Any
 
 from equipoise.bench.experiment import Experiment, Panel
 from equipoise.bench.plot import NUM_COLOURS, STYLE, alone, draw, file_name, mark
+from equipoise.bench.runner import missing
 from equipoise.bench.runs import Run
-from equipoise.bench.summary import failures, own, points, verdicts
+from equipoise.bench.summary import failures, left_out, own, points, verdicts
 from equipoise.report.page import render
 from equipoise.report.references import entries
 
@@ -38,6 +39,8 @@ def build(experiment: Experiment, runs: Sequence[Run]) -> str:
         verdicts=verdicts(experiment, runs),
         failures=failures(runs),
         num_runs=len(runs),
+        num_wanted=len(missing(experiment, [], quick=False)),
+        left_out=left_out(experiment) if missing(experiment, runs, quick=False) else [],
         cpu=sum(run.get("cpu", 0.0) for run in runs),
         reference=entries([experiment.paper])[0] if experiment.paper else "",
     )

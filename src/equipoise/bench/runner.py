@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
@@ -25,15 +25,16 @@ Runner = Callable[..., Run]
 """What makes one run of a figure: `run_apart`, or a test's."""
 
 
-def missing(experiment: Experiment, done: list[Run], *, quick: bool) -> list[Figure]:
+def missing(experiment: Experiment, done: Sequence[Run], *, quick: bool, only: str = "") -> list[Figure]:
     """What is to be run, once for each time; the first run of everything before the second of anything.
 
-    A figure that two lines share is run for one of them.
+    A figure that two lines share is run for one of them. With `only`, those whose label contains that text.
     """
     wanted = experiment.quick.runs if quick else experiment.runs
     made = Counter(run["label"] for run in done)
     unique = {figure.label: figure for figures in experiment.figures(quick=quick).values() for figure in figures}
-    return [figure for number in range(wanted) for figure in unique.values() if made[figure.label] <= number]
+    chosen = [figure for figure in unique.values() if only in figure.label]
+    return [figure for number in range(wanted) for figure in chosen if made[figure.label] <= number]
 
 
 def run(
@@ -42,6 +43,7 @@ def run(
     data: Path,
     out: Path,
     quick: bool = False,
+    only: str = "",
     jobs: int | None = None,
     progress: Progress = silent,
     told: Callable[[str], None] = lambda text: None,
@@ -54,6 +56,7 @@ def run(
         data: The folder of tables.
         out: Where runs are kept.
         quick: Fewer budgets and repetitions.
+        only: Run nothing but those whose label contains this text.
         jobs: Accuracy runs beside each other; one for each core unless given.
         progress: Told how many runs are done, of how many.
         told: Told what was run, as it ends.
@@ -65,7 +68,7 @@ def run(
     _require_tables(experiment, data, quick=quick)
     out.mkdir(parents=True, exist_ok=True)
     kept = out / "runs.jsonl"
-    todo = missing(experiment, read_runs(kept), quick=quick)
+    todo = missing(experiment, read_runs(kept), quick=quick, only=only)
     alone = experiment.kind == "timing"
     num_workers = 1 if alone else jobs or os.cpu_count() or 1
     for number, found in enumerate(_made(todo, data, num_workers, one_core=not alone, run_one=run_one), start=1):

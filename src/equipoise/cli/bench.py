@@ -96,6 +96,7 @@ def run_experiment(
     data: Data = Path("../shared/data"),
     output: Out = Path("bench-out"),
     fast: Annotated[bool, typer.Option("--quick", help="Fewer budgets and repetitions: minutes.")] = False,
+    only: Annotated[str, typer.Option("--only", metavar="TEXT", help="Only runs whose label contains this.")] = "",
     jobs: Annotated[
         int | None, typer.Option("--jobs", min=1, help="Accuracy runs at a time. Default: one a core.")
     ] = None,
@@ -112,16 +113,18 @@ def run_experiment(
     speaker = Speaker(json=json, quiet=quiet)
     folder = output / name
     if name in SERIES:
-        told = [*(["--quick"] if fast else []), *(["--jobs", str(jobs)] if jobs else [])]
+        told = ["--only", only, *(["--quick"] if fast else []), *(["--jobs", str(jobs)] if jobs else [])]
         _series(name).main(["--data", str(data), "--out", str(folder), *told])
         return
     if name in TABLES:
+        if only:
+            raise SettingError(f"{name} is run as a whole: leave out --only")
         speaker.note(f"the page is {_write_table(name, data, folder, quick=fast)}")
         return
     experiment = load(name)
     with speaker.steps("running") as progress:
         kept = output / experiment.kept_as
-        run(experiment, data=data, out=kept, quick=fast, jobs=jobs, progress=progress, told=speaker.note)
+        run(experiment, data=data, out=kept, quick=fast, only=only, jobs=jobs, progress=progress, told=speaker.note)
     _show(name, output, speaker)
 
 

@@ -11,7 +11,7 @@ from equipoise.bench import runner
 from equipoise.bench.experiment import load, names, parse
 from equipoise.bench.experiment_page import build, pictures
 from equipoise.bench.public import PUBLIC_TABLES
-from equipoise.bench.summary import failures, own, points, verdicts
+from equipoise.bench.summary import failures, left_out, own, points, verdicts
 from equipoise.errors import DataError, SettingError
 from equipoise.report.references import bibliography
 
@@ -93,6 +93,7 @@ def test_a_grid_has_a_figure_for_each_point_and_the_label_says_so():
         ("runs = 2", "runs = [", "not TOML"),
         ("quick = false", "quick_grid = { num_rounds = [3] }", "that its grid lacks"),
         ("quick = false", 'of = "nobody"', "which the experiment does not have"),
+        ("quick = false", "quick_epsilons = [0.5]", "not all among those of a quick run"),
     ],
 )
 def test_a_wrong_file_is_refused_with_what_is_wrong(old, new, told):
@@ -104,6 +105,39 @@ def test_a_quick_run_tries_less_of_a_grid():
     experiment = parse(TOY.replace("quick = false", "quick_grid = { num_rounds = [2] }"))
     assert [figure.label for figure in experiment.figures(quick=True)["Toys / best"]] == ["toy mwem 1 num_rounds=2"]
     assert len(experiment.figures()["Toys / best"]) == 4
+
+
+def test_a_quick_run_has_fewer_budgets_of_a_slow_line_and_says_what_it_leaves_out():
+    text = TOY.replace("epsilons = [1.0] }", "epsilons = [0.5, 1.0] }")
+    slow = parse(text.replace("quick = false", "quick_epsilons = [1.0]\nquick_grid = { num_rounds = [2] }"))
+    quick = slow.figures(quick=True)
+    assert [len(quick[name]) for name in ("Toys / one", "Toys / best")] == [2, 1]
+    assert len(slow.figures()["Toys / best"]) == 4
+    assert left_out(slow) == [
+        "1 of 2 runs of everything",
+        "Toys: best at epsilon 0.5; best: 1 of 2 points of the grid, so that its best may be worse",
+    ]
+    assert left_out(parse(TOY)) == ["1 of 2 runs of everything", "epsilon 0.5", "Toys: best"]
+    whole = parse(TOY.replace('table = "toy"', 'table = "toy"\nquick = false'))
+    assert left_out(whole)[-1] == "Toys: all of it"
+    nothing = parse(text.replace("quick = false", "").replace("runs = 1,", "runs = 2,"))
+    assert left_out(nothing) == []
+
+
+def test_a_page_of_fewer_runs_says_how_many_there_should_be(data, tmp_path):
+    experiment, out = parse(TOY), tmp_path / "out"
+    page = build(experiment, runner.run(experiment, data=data, out=out, quick=True, run_one=made))
+    assert "1 of 12 runs" in page
+    assert "<li>epsilon 0.5</li><li>Toys: best</li>" in page
+    whole = build(experiment, runner.run(experiment, data=data, out=out, run_one=made))
+    assert "leaves out" not in whole
+    assert "12 runs" in whole
+
+
+def test_only_the_runs_that_are_asked_for_are_made(data, tmp_path):
+    runs = runner.run(parse(TOY), data=data, out=tmp_path / "out", only="mwem 0.5", run_one=made)
+    assert {run["label"] for run in runs} == {"toy mwem 0.5 num_rounds=1", "toy mwem 0.5 num_rounds=2"}
+    assert len(runs) == 4
 
 
 def test_an_experiment_like_another_shows_some_of_its_runs():
@@ -207,12 +241,26 @@ def test_why_a_claim_fails_is_told_only_where_it_does(data, tmp_path):
 def test_what_is_not_known_of_a_claim_that_fails_is_said_too(data, tmp_path):
     runs = runner.run(parse(TOY), data=data, out=tmp_path / "out", run_one=made)
     (several,) = verdicts(parse(TOY), runs)
-    assert several.num_runs > 1
+    assert several.num_runs == "2 runs each"
     assert several.why == "Why is not known."
     assert several.why in build(parse(TOY), runs)
-    (alone,) = verdicts(parse(TOY), list({run["label"]: run for run in runs}.values()))
-    assert alone.num_runs == 1
-    assert "it may be chance" in alone.why
+
+
+def test_an_order_that_few_runs_do_not_settle_is_told(data, tmp_path):
+    runs = runner.run(parse(TOY), data=data, out=tmp_path / "out", quick=True, run_one=made)
+    for rival, told, why in (
+        (0.25, "holds at every epsilon run; closely, and not settled by so few runs, at 1 (0.2 against 0.25)", ""),
+        (0.5, "holds at every epsilon run", ""),
+        (0.18, "does NOT hold at epsilon 1 (0.2 against 0.18)", "Why is not known. It may be chance"),
+        (0.1, "does NOT hold at epsilon 1 (0.2 against 0.1)", "Why is not known."),
+    ):
+        worse = runs[0] | {"label": "toy mwem 1 num_rounds=1", "rows max": rival}
+        (verdict,) = verdicts(parse(TOY), [*runs, worse])
+        assert (verdict.words, verdict.num_runs) == (told, "one run each")
+        assert verdict.why.startswith(why)
+        assert ("chance" in verdict.why) == ("chance" in why)
+    (uneven,) = verdicts(parse(TOY), [*runs, *runs, runs[0] | {"label": "toy mwem 1 num_rounds=1"}])
+    assert uneven.num_runs == "1 to 2 runs each"
 
 
 def test_a_page_of_nothing_says_so():
