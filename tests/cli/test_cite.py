@@ -1,12 +1,17 @@
 """`equipoise cite`: BibTeX of a method, of a release folder, and what else is refused."""
 
 import json
+from typing import get_args
 
 import pytest
 from typer.testing import CliRunner
 
+from equipoise.analysts.plan import Mode
+from equipoise.analysts.round_plan import RoundMode
 from equipoise.cli import app
+from equipoise.cli.cite import OTHERS
 from equipoise.errors import OutputError, SettingError
+from equipoise.privacy.learner import MECHANISMS
 from equipoise.report.references import bibliography
 
 
@@ -18,6 +23,15 @@ def test_a_method_has_its_papers():
     shown = cite("mwem", "pep").output
     assert shown.count("@inproceedings{liu2021iterative,") == 1  # cited by both, printed once
     assert "@inproceedings{hardt2012simple," in shown
+
+
+def test_what_learns_and_what_answers_analysts_has_its_papers_too():
+    names = {*MECHANISMS, *get_args(Mode), *get_args(RoundMode)}
+    assert set(OTHERS) == names
+    for name in names:
+        assert cite(name).output.count("{") > 1
+    assert "@inproceedings{neel2019heuristics," in cite("rspm").output
+    assert "@inproceedings{hsu2013differential," in cite("online").output
 
 
 def test_a_release_has_its_methods_papers_and_its_mechanisms(tmp_path):

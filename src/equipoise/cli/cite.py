@@ -15,6 +15,19 @@ __all__ = ["EXAMPLES", "cite"]
 
 EXAMPLES = ("equipoise cite pep", "equipoise cite out/")
 
+OTHERS = {
+    "exponential": ("mcsherry2007mechanism",),
+    "rspm": ("neel2019heuristics",),
+    "gaussian_rspm": ("neel2019heuristics",),
+    "prsma": ("neel2019heuristics",),
+    "online": ("hsu2013differential",),
+    "pmw": ("hardt2010multiplicative",),
+    "per-query": ("hsu2013differential",),
+    "per-analyst": ("hsu2013differential",),
+    "apart": ("hsu2013differential",),
+    "noise": ("canonne2020discrete",),
+}
+"""Papers of what is no release method: the mechanisms of `equipoise learn`, and what analysts are answered by."""
 
 MECHANISMS = {
     "gaussian": "canonne2020discrete",
@@ -47,7 +60,10 @@ def _keys(name: str) -> list[str]:
         return list(known[name].citations)
     statement = Path(name) / "statement.json"
     if not statement.is_file():
-        raise SettingError(f"{name!r} is neither a method nor a release folder; the methods are {', '.join(known)}")
+        if name in OTHERS:
+            return list(OTHERS[name])
+        methods = ", ".join([*known, *OTHERS])
+        raise SettingError(f"{name!r} is neither a method nor a release folder; the methods are {methods}")
     try:
         body: dict[str, Any] = json_format.loads(statement.read_text(encoding="utf-8"))
         kinds = {kind for item in body["events"] for kind in _kinds(item["event"])}
