@@ -45,7 +45,7 @@ def test_what_gives_a_table_and_no_figure_is_run_by_name_too(tmp_path, monkeypat
     assert not told
     (tmp_path / "adult.parquet").touch()
     where = ["--data", str(tmp_path), "--out", str(tmp_path / "out" / "s003")]
-    for options, more in (((), []), (("--quick",), ["--repetitions", "1"])):
+    for options, more in (((), []), (("--quick",), ["--quick"])):
         assert bench("run", "s003", "--data", tmp_path, "-o", tmp_path / "out", *options).exit_code == 0
         assert told.pop() == where + more
     assert bench("run", "s003", "--data", tmp_path, "--only", "parities").exit_code == SettingError.exit_code

@@ -2,12 +2,14 @@
 
     python -m equipoise.bench.learning --out bench-out [--data ../shared/data] [--repetitions 3]
 
-Writes learning.md and learning.json. The target is income above 50K, the literals are those of the other columns as
-`equipoise learn` makes them, one a value. The best rule is found without privacy, and proved by branch and bound or by
-CP-SAT; of conjunctions it may have any number of literals, of disjunctions as many as the private one, two. Classes
-that cannot be enumerated are learnt from three columns by a solver (rspm), under a guarantee that is conditional on its
-certificate. Losses are shares of wrong labels (0/1 loss) on the table that was learnt from. Seconds are wall-clock, of
-the whole walk from file to rule; CPU seconds beside them. Does nothing when the table is not there.
+Writes learning.md and learning.json; what was found is kept in learning.jsonl, so that an interrupted run goes on. What
+is learnt, and at which budget, is declared in experiments/series/s003.toml. The target is income above 50K, the
+literals are those of the other columns as `equipoise learn` makes them, one a value. The best rule is found without
+privacy, and proved by branch and bound or by CP-SAT; of conjunctions it may have any number of literals, of
+disjunctions as many as the private one, two. Classes that cannot be enumerated are learnt from three columns by a
+solver (rspm), under a guarantee that is conditional on its certificate. Losses are shares of wrong labels (0/1 loss) on
+the table that was learnt from. Seconds are wall-clock, of the whole walk from file to rule; CPU seconds beside them.
+Does nothing when the table is not there.
 """
 
 from __future__ import annotations
@@ -15,13 +17,15 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 
+from equipoise.bench.experiment import Declared, declared
+from equipoise.bench.runs import Run, once
 from equipoise.data.conditions import parse_conditions
 from equipoise.data.table import Table, read
 from equipoise.learning.plan import CLASSES
@@ -33,19 +37,10 @@ from equipoise.oracles.classes.minimisers import ByProgram
 from equipoise.oracles.classes.query_class import Minimiser, WeightedPoints
 from equipoise.pipeline import Request
 
-__all__ = ["CASES", "Case", "Optimum", "Trial", "main", "markdown", "optimum_of", "trials_of"]
-
-TARGET = "`income>50K` = 1"
-MAX_LITERALS = 2
-MAX_WORK = 300.0
-"""Of CP-SAT's deterministic time, for a best rule; without a proof by then a bound is reported."""
-REQUIRED = 0.02
-"""How far the private conjunction's loss may be from the best one's."""
-SECONDS = 60.0
+__all__ = ["FILE", "Case", "Optimum", "Trial", "main", "markdown", "optimum_of", "trial_of"]
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Declared):
     """A class of rules, from which columns (none for all), and who chooses."""
 
     query_class: str
@@ -53,16 +48,28 @@ class Case:
     columns: tuple[str, ...] = ()
 
 
-SOME = ("relationship", "education-num", "capital-gain")
-CASES = (
-    Case("conjunctions", "exponential"),
-    Case("conjunctions", "rspm"),
-    Case("disjunctions", "exponential"),
-    Case("halfspaces", "rspm", SOME),
-    Case("halfspaces", "gaussian_rspm", SOME),
-    Case("parities", "rspm", SOME),
-    Case("decision_lists", "rspm", ("relationship", "sex")),  # more literals take CP-SAT minutes
-)
+class Required(Declared):
+    """How far a private rule's loss may be from the best one's, and how long it may take."""
+
+    excess: float
+    seconds: float
+
+
+class File(Declared):
+    """The declared experiment; what its constants mean is said there."""
+
+    table: str
+    target: str
+    epsilons: tuple[float, ...]
+    runs: int
+    quick_runs: int
+    max_literals: int
+    max_work: float
+    required: Required
+    case: tuple[Case, ...]
+
+
+FILE = declared(File, "series/s003")
 
 
 @dataclass(frozen=True)
@@ -97,8 +104,8 @@ class Trial:
 
     @property
     def met(self) -> bool:
-        """Whether it is as near as required of conjunctions, in time."""
-        return self.excess <= REQUIRED and self.seconds <= SECONDS
+        """Whether it is as near as required, in time."""
+        return self.excess <= FILE.required.excess and self.seconds <= FILE.required.seconds
 
 
 def optimum_of(table: Table, target: str, name: str) -> Optimum:
@@ -110,10 +117,10 @@ def optimum_of(table: Table, target: str, name: str) -> Optimum:
     started, labels = time.process_time(), labels_of(conditions, codes).astype(np.int64)
     query_class = CLASSES[name](len(literals.each))
     if name == "disjunctions":  # of many literals they are hard to prove, and nobody asks for such a rule
-        query_class = Disjunctions(len(literals.each), max_literals=MAX_LITERALS)
+        query_class = Disjunctions(len(literals.each), max_literals=FILE.max_literals)
     instance = WeightedPoints.of(query_class, query_class.points(literals.bits(codes)), 1 - 2 * labels)
     branching = name in ("conjunctions", "disjunctions")
-    minimiser: Minimiser = ByBranching() if branching else ByProgram(max_work=MAX_WORK)
+    minimiser: Minimiser = ByBranching() if branching else ByProgram(max_work=FILE.max_work)
     found = minimiser.solve(instance)
     rule, wrong = Rule(schema, conditions, query_class, found.parameters, {}), int(labels.sum())
     bound = None if found.bound is None else (found.bound + wrong) / len(labels)
@@ -121,20 +128,17 @@ def optimum_of(table: Table, target: str, name: str) -> Optimum:
     return Optimum(name, len(literals.each), rule.words, loss, bound, seconds)
 
 
-def trials_of(
-    file: Path, schema: Path, target: str, case: Case, optimum: Optimum, *, epsilon: float, repetitions: int
-) -> Iterator[Trial]:
-    """Private rules, each from the file anew."""
+def trial_of(file: Path, schema: Path, target: str, case: Case, optimum: Optimum, *, epsilon: float) -> Trial:
+    """A private rule, from the file anew."""
     few = case.query_class in ("conjunctions", "disjunctions")
-    task = Task(target, case.query_class, MAX_LITERALS if few else None, case.mechanism)
-    for _ in range(repetitions):
-        wall, cpu = time.perf_counter(), time.process_time()
-        table = opened(file, schema, target, case)
-        learned = learn(Request(table, epsilon=epsilon), task)
-        seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
-        loss = 1 - learned.accuracy(table)
-        excess = round(loss - optimum.loss, 12) + 0.0  # no -0.0
-        yield Trial(case.query_class, case.mechanism, epsilon, learned.words, loss, excess, seconds, cpu_seconds)
+    task = Task(target, case.query_class, FILE.max_literals if few else None, case.mechanism)
+    wall, cpu = time.perf_counter(), time.process_time()
+    table = opened(file, schema, target, case)
+    learned = learn(Request(table, epsilon=epsilon), task)
+    seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+    loss = 1 - learned.accuracy(table)
+    excess = round(loss - optimum.loss, 12) + 0.0  # no -0.0
+    return Trial(case.query_class, case.mechanism, epsilon, learned.words, loss, excess, seconds, cpu_seconds)
 
 
 def opened(file: Path, schema: Path, target: str, case: Case) -> Table:
@@ -182,27 +186,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--epsilon", type=float, default=1.0)
+    parser.add_argument("--epsilons", type=float, nargs="+", default=FILE.epsilons)
     parser.add_argument("--classes", nargs="+", default=list(CLASSES))
-    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--repetitions", type=int, default=FILE.runs)
+    parser.add_argument("--quick", action="store_true", help=f"{FILE.quick_runs} repetition")
     given = parser.parse_args(arguments)
-    file, schema = given.data / "adult.parquet", given.data / "adult.domain.json"
+    file, schema = given.data / f"{FILE.table}.parquet", given.data / f"{FILE.table}.domain.json"
     if not file.is_file():
         Console().print(f"left out: there is no {file}", markup=False)
         return
-    optima: dict[tuple[str, tuple[str, ...]], Optimum] = {}
-    trials: list[Trial] = []
-    for case in CASES:
-        if case.query_class not in given.classes:
-            continue
-        key = case.query_class, case.columns
-        if key not in optima:
-            optima[key] = optimum_of(opened(file, schema, TARGET, case), TARGET, case.query_class)
-        trials += trials_of(
-            file, schema, TARGET, case, optima[key], epsilon=given.epsilon, repetitions=given.repetitions
-        )
     given.out.mkdir(parents=True, exist_ok=True)
-    best = list(optima.values())
+    best, trials = _found(given, file, schema)
     page = markdown(best, trials)
     (given.out / "learning.md").write_text(page)
     body = {
@@ -211,6 +205,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     (given.out / "learning.json").write_text(json.dumps(body, indent=2))
     Console().print(page, markup=False, soft_wrap=True)
+
+
+def _found(given: argparse.Namespace, file: Path, schema: Path) -> tuple[list[Optimum], list[Trial]]:
+    """What is kept, and what was missing."""
+    kept = given.out / "learning.jsonl"
+    optima: dict[str, Optimum] = {}
+    trials: list[Trial] = []
+    for case in (each for each in FILE.case if each.query_class in given.classes):
+        rules = " ".join(["best", case.query_class, *case.columns])
+
+        def best(case: Case = case) -> Run:
+            return asdict(optimum_of(opened(file, schema, FILE.target, case), FILE.target, case.query_class))
+
+        optima[rules] = Optimum(**_unlabelled(once(kept, rules, best)))
+        for epsilon in given.epsilons:
+            for number in range(FILE.quick_runs if given.quick else given.repetitions):
+
+                def private(case: Case = case, epsilon: float = epsilon, optimum: Optimum = optima[rules]) -> Run:
+                    return asdict(trial_of(file, schema, FILE.target, case, optimum, epsilon=epsilon))
+
+                label = " ".join([case.mechanism, case.query_class, *case.columns, f"{epsilon:g}", f"run {number}"])
+                trials.append(Trial(**_unlabelled(once(kept, label, private))))
+    return list(optima.values()), trials
+
+
+def _unlabelled(run: Run) -> Run:
+    return {name: value for name, value in run.items() if name != "label"}
 
 
 if __name__ == "__main__":

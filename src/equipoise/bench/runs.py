@@ -31,7 +31,7 @@ from equipoise.pipeline import Request, release
 from equipoise.queries.build import columns_of
 from equipoise.queries.workload import Workload
 
-__all__ = ["Run", "measure", "read_runs", "run_apart", "table_of", "write_parquet"]
+__all__ = ["Run", "measure", "once", "read_runs", "run_apart", "table_of", "write_parquet"]
 
 Run = dict[str, Any]
 
@@ -124,6 +124,17 @@ def read_runs(kept: Path) -> list[Run]:
         except json.JSONDecodeError:
             continue
     return runs
+
+
+def once(kept: Path, label: str, make: Callable[[], Run]) -> Run:
+    """The run of that label which a file of JSON lines holds; made, and kept there, where it holds none."""
+    for run in read_runs(kept):
+        if run["label"] == label:
+            return run
+    made: Run = {"label": label} | make()
+    with kept.open("a") as log:
+        log.write(json.dumps(made) + "\n")
+    return made
 
 
 def write_parquet(runs: Sequence[Run], path: Path) -> None:

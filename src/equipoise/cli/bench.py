@@ -27,7 +27,7 @@ app = typer.Typer(
 SERIES = {"s000": "equipoise.bench.fem", "s002": "equipoise.bench.dual_query", "growth": "equipoise.bench.growth"}
 """Experiments whose cases are more than a declared file says: modules with a `SERIES`."""
 
-TABLES = {"s003": ("equipoise.bench.learning", ("--repetitions", "1")), "s004": ("equipoise.bench.analysts", ())}
+TABLES = {"s003": ("equipoise.bench.learning", ("--quick",)), "s004": ("equipoise.bench.analysts", ())}
 """Experiments that give a table and no figure: modules with a `main`, and what it is told for a quick run."""
 
 PEERS_ON = ("adult_reduced", "adult", "loans", "acs_national", "adult_star", "kdd99", "loans_wide")

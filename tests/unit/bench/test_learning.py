@@ -38,6 +38,22 @@ def test_the_benchmark_finds_the_best_rule_and_the_private_one(tmp_path: Path) -
     assert "proved" in (tmp_path / "out/learning.md").read_text()
 
 
+def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
+    made_up(tmp_path)
+    words = ["--out", str(tmp_path / "out"), "--data", str(tmp_path), "--classes", "conjunctions"]
+    main([*words, "--quick"])
+    kept = tmp_path / "out/learning.jsonl"
+    first = kept.read_text().splitlines()
+    assert len(first) == 1 + 2  # the best rule, and one by each mechanism
+    kept.write_text("\n".join([*first[:-1], first[-1][:20]]) + "\n")  # a kill in the middle of a line
+    main([*words, "--quick"])
+    assert kept.read_text().splitlines()[:2] == first[:2]
+    main([*words, "--repetitions", "2"])
+    found = json.loads((tmp_path / "out/learning.json").read_text())
+    assert len(found["optima"]) == 1
+    assert [trial["mechanism"] for trial in found["trials"]] == ["exponential"] * 2 + ["rspm"] * 2
+
+
 def test_a_rule_that_is_far_or_late_does_not_meet_the_requirement() -> None:
     assert Trial("conjunctions", "exponential", 1.0, "", 0.2, 0.02, 60.0, 1.0).met
     assert not Trial("conjunctions", "exponential", 1.0, "", 0.2, 0.021, 1.0, 1.0).met
