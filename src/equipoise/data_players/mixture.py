@@ -20,6 +20,7 @@ from equipoise.core import FloatArray, Move, report
 from equipoise.data.distributions import MixtureOfProducts
 from equipoise.data_players.mixture_block import Columns, Measured
 from equipoise.data_players.mixture_fit import Fit, best_num_sweeps
+from equipoise.data_players.mixture_pairs import suits
 from equipoise.data_players.mixture_pooled import num_missed, pooled_pairs
 from equipoise.data_players.mixture_prior import prepared
 from equipoise.data_players.mixture_start import NUM_DRAWS, starting_tables, values_together
@@ -47,8 +48,12 @@ mean, and half as much again for the largest error. More sweeps than that no lon
 LOOK_EVERY = 4
 """Sweeps between two looks at what is missed."""
 
-MAX_SWEEPS = 150
-"""Sweeps of the pilot fit at most, to bound the time: precise measurements of large tables could use more."""
+MAX_SWEEPS, MAX_CHEAP_SWEEPS = 150, 600
+"""Sweeps of the pilot fit at most, to bound the time: precise measurements of large tables could use more. So they get
+more where sweeps are cheap (`max_sweeps`)."""
+
+LARGE = 1000
+"""Values of all columns together, from which sweeps over all their pairs are no longer cheap: a second each."""
 
 GO_ON = 0.25
 """Sweeps of a later round, relative to the first: it starts from a fitted mixture."""
@@ -76,6 +81,13 @@ def memory_bytes(sizes: Sequence[int], column_sets: Sequence[tuple[int, ...]], n
             entries = num_components * math.prod(min(sizes[c], NUM_DRAWS) for c in columns if c != column)
             of_column[column] += 4 * cells + 8 * entries
     return stored + max(of_column, default=0) + num_components * sum(sizes) * 4 * 8
+
+
+def max_sweeps(sizes: Sequence[int], measured: Mapping[Columns, Measured]) -> int:
+    """Sweeps of the pilot fit at most. A sweep over pairs costs as the square of the number of values."""
+    if not suits(sizes, measured):
+        return MAX_SWEEPS
+    return max(MAX_SWEEPS, min(MAX_CHEAP_SWEEPS, round(MAX_SWEEPS * (LARGE / sum(sizes)) ** 2)))
 
 
 @dataclass
@@ -178,7 +190,8 @@ class Mixture:
         if self.num_sweeps is not None:
             return self.num_sweeps
         # Half the components overfit at about the same sweep, in half the time.
-        best = best_num_sweeps(rng, measured, self.workload.domain.sizes, self._fewer_components, MAX_SWEEPS)
+        sizes = self.workload.domain.sizes
+        best = best_num_sweeps(rng, measured, sizes, self._fewer_components, max_sweeps(sizes, measured))
         return max(LEAST[self.objective], math.ceil(BEYOND[self.objective] * best))
 
     def play(self, state: Mixed) -> MixtureOfProducts:

@@ -6,7 +6,8 @@ from tests.unit.data_players.games import DOMAIN, SHAPE, all_pairs, masked, move
 
 from equipoise.core import Move
 from equipoise.data.distributions import MixtureOfProducts
-from equipoise.data_players.mixture import LEAST, MOST, Mixture, memory_bytes
+from equipoise.data_players.mixture import LEAST, MOST, Mixture, max_sweeps, memory_bytes
+from equipoise.data_players.mixture_block import Measured
 from equipoise.errors import SettingError
 from equipoise.queries.workload import Group, Workload
 
@@ -169,6 +170,16 @@ def test_goes_on_while_it_misses_large_cells_where_the_largest_error_matters(mon
     vague = [move(np.arange(workload.num_queries), counts(workload, truth()), 1e6)]
     fitted(workload, vague, num_sweeps=None, objective=objective)
     assert len(done) == LEAST[objective]  # nothing is missed
+
+
+def test_where_sweeps_are_cheap_a_precise_fit_may_make_more_of_them():
+    def most(num_columns: int, size: int, width: int) -> int:
+        cells = Measured(np.ones((size,) * width), np.ones((size,) * width))
+        measured = dict.fromkeys(itertools.combinations(range(num_columns), width), cells)
+        return max_sweeps([size] * num_columns, measured)
+
+    assert [most(40, 10, 2), most(80, 10, 2), most(100, 10, 2), most(200, 10, 2)] == [600, 234, 150, 150]
+    assert most(10, 3, 3) == 150
 
 
 def test_settings_out_of_range_are_refused():
