@@ -45,7 +45,7 @@ class Training(NamedTuple):
 def initial_weights(rng: np.random.Generator, widths: Sequence[int], num_values: int) -> Weights:
     """Hidden layers of these widths (the first is the noise), and an output layer that reads all of them.
 
-    Matrices are Gaussian, with variance 1/inputs for the output and `HIDDEN_GAIN` of it for hidden layers; shifts are 0.
+    Matrices are Gaussian, with variance 1/inputs for the output and `HIDDEN_GAIN` of it for hidden layers; shifts: 0.
     """
 
     def layer(outputs: int, inputs: int, gain: float) -> Layer:

@@ -40,10 +40,11 @@ LEAST: dict[Objective, int] = {"mean": 2, "both": 3, "max": 6}
 """Sweeps at least. Where noise outweighs all else the pilot cannot tell two sweeps from four, and fewer do not reach
 the largest cells."""
 
-MOST: dict[Objective, int] = {"mean": 0, "both": 0, "max": 45}
+MOST: dict[Objective, int] = {"mean": 0, "both": 30, "max": 45}
 """Sweeps up to which a fit goes on beyond that while it misses large cells (`num_missed`). The pilot's loss is nearly
-flat where it is least, so once in several runs it stops at a third of the sweeps of the others: of no matter for the
-mean, and half as much again for the largest error. More sweeps than that no longer make it smaller."""
+flat where it is least, so now and then it stops at a third of the sweeps of other runs, with twice their largest error.
+More sweeps than that no longer make it smaller. Where the noise is so coarse that there are drafts, going on would
+follow the noise; then only the largest error's objective does."""
 
 LOOK_EVERY = 4
 """Sweeps between two looks at what is missed."""
@@ -153,8 +154,7 @@ class Mixture:
             return self._fitted(rng, state, measured, DRAFT_SWEEPS, self._fewer_components)
         if state.num_sweeps == 0:
             state.num_sweeps = self._num_sweeps(rng, measured)
-            most = MOST[self.objective] if self.num_sweeps is None else 0
-            return self._fitted(rng, state, measured, state.num_sweeps, self.num_components, most)
+            return self._fitted(rng, state, measured, state.num_sweeps, self.num_components, self._most)
         return self._fitted(rng, state, measured, math.ceil(GO_ON * state.num_sweeps), None)
 
     def _fitted(
@@ -181,6 +181,11 @@ class Mixture:
             fit.sweep(rng)
         state.tables = [table.astype(np.float64) for table in fit.factors.tables]
         return state
+
+    @property
+    def _most(self) -> int:
+        goes_on = self.num_sweeps is None and (self.num_drafts == 0 or self.objective == "max")
+        return MOST[self.objective] if goes_on else 0
 
     @property
     def _fewer_components(self) -> int:

@@ -152,7 +152,7 @@ def test_moves_without_values_are_refused():
         fitted(all_pairs(), [Move(np.array([0]), np.array([1]), None, 0.0)])
 
 
-@pytest.mark.parametrize(("objective", "goes_on"), [("max", True), ("both", False), ("mean", False)])
+@pytest.mark.parametrize(("objective", "goes_on"), [("max", True), ("both", True), ("mean", False)])
 def test_goes_on_while_it_misses_large_cells_where_the_largest_error_matters(monkeypatch, objective, goes_on):
     """A pilot that says one sweep leaves exact answers, of noise next to nothing, far from fitted."""
     monkeypatch.setattr("equipoise.data_players.mixture.best_num_sweeps", lambda *_: 1)
@@ -170,6 +170,9 @@ def test_goes_on_while_it_misses_large_cells_where_the_largest_error_matters(mon
     vague = [move(np.arange(workload.num_queries), counts(workload, truth()), 1e6)]
     fitted(workload, vague, num_sweeps=None, objective=objective)
     assert len(done) == LEAST[objective]  # nothing is missed
+    done.clear()
+    fitted(workload, exact * 2, num_sweeps=None, objective=objective, num_drafts=1)
+    assert (len(done) > LEAST[objective]) == (objective == "max")  # coarse noise is not to be followed
 
 
 def test_where_sweeps_are_cheap_a_precise_fit_may_make_more_of_them():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.unit.data_players.games import SHAPE, truth
 
+from equipoise.data_players import mixture_fit
 from equipoise.data_players import mixture_kernels as kernels
 from equipoise.data_players.mixture_block import Block, Factors, Measured
 from equipoise.data_players.mixture_fit import Fit, best_num_sweeps
@@ -193,3 +194,16 @@ def test_the_pilot_stops_where_the_noise_begins():
         found.append(best_num_sweeps(rng, marginals, SHAPE, 50, 40))
     assert found[0] >= 35
     assert found[1] <= 20
+
+
+@pytest.mark.parametrize(
+    ("said", "counted", "num_pilots"),
+    [([2, 9, 6], 6, 3), ([7, 30, 5], 15, 2), ([18, 1, 1], 18, 1), ([1, 1, 40], 1, 3)],
+)
+def test_short_pilots_are_made_again_and_their_middle_counts(
+    said: list[int], counted: int, num_pilots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr(mixture_fit, "_pilot", lambda number, *_: asked.append(number) or said[number])
+    assert best_num_sweeps(np.random.default_rng(0), {}, SHAPE, 50, 40) == counted
+    assert asked == list(range(num_pilots))
