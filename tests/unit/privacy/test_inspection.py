@@ -59,3 +59,11 @@ def test_damage_is_told(tmp_path: Path, damage: str) -> None:
         connection.execute(statement)
     with pytest.raises(LedgerError, match=told):
         account.verify()
+
+
+def test_what_several_moves_cost_adds_up(tmp_path: Path) -> None:
+    account = open_account(str(tmp_path / "ledger.sqlite"))
+    gate = Gate(start(account, RHO / 2), noise=NoNoise())
+    gate.play(pay(SELECT))
+    gate.play(pay(SELECT))
+    assert account.verify() == 4

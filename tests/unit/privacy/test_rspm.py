@@ -18,6 +18,7 @@ from equipoise.oracles.classes.closed import Closed
 from equipoise.oracles.classes.conjunctions import Conjunctions
 from equipoise.oracles.classes.minimisers import ByEnumeration, ByProgram
 from equipoise.oracles.classes.parities import Parities
+from equipoise.oracles.classes.query_class import Minimum, QueryClass, WeightedPoints
 from equipoise.privacy import accountant, events
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.enumerated import choose_enumerated
@@ -256,3 +257,34 @@ def test_the_published_scale_is_what_is_drawn_and_charged_where_it_is_asked_for(
     )
     assert chosen.event == gaussian_event(Conjunctions(5), **settings)
     assert [event for event, _ in book.charged] == [chosen.event]
+
+
+class Sevens(NoNoise):
+    """Noise that is 7 on every separator."""
+
+    def laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        return values + 7
+
+    gaussian = laplace
+
+
+@pytest.mark.parametrize("delta", [None, Fraction(1, 1000)])
+def test_the_noise_of_every_separator_is_weighed_with_the_records(delta: Fraction | None) -> None:
+    seen: list[int] = []
+
+    class Watching:
+        name = "watching"
+
+        def refuses(self, query_class: QueryClass) -> str | None:
+            return None
+
+        def solve(self, instance: WeightedPoints) -> Minimum:
+            seen.append(int(instance.values(np.zeros((1, 3), dtype=np.int64))[0]))  # of all that is weighed
+            return ByEnumeration().solve(instance)
+
+    gate, points = Gate(MemoryBook(PLENTY), noise=Sevens()), PrivatePoints(np.zeros((40, 3)), np.zeros(40))
+    if delta is None:
+        rspm(gate, points, Conjunctions(3), epsilon=ONE, minimiser=Watching())
+    else:
+        gaussian_rspm(gate, points, Conjunctions(3), epsilon=ONE, delta=delta, minimiser=Watching())
+    assert seen == [3 * 7]
