@@ -74,16 +74,8 @@ class Anchor:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def heads(self, account: str) -> tuple[Head, Head] | None:
-        """The sure and the promised head of an account; None for one that the anchor does not know.
-
-        Raises:
-            LedgerError: the file is damaged.
-        """
-        return self.all_heads().get(account)
-
     def all_heads(self) -> dict[str, tuple[Head, Head]]:
-        """The same for every account that it knows.
+        """The sure and the promised head of every account that it knows.
 
         The ledger is compared with what was read *before* it: another process may write both in between, and the
         ledger only grows.

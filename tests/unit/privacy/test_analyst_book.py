@@ -244,3 +244,15 @@ def test_a_closed_session_says_so_everywhere(tmp_path: Path) -> None:
     finished.analysts.finish()
     with pytest.raises(LedgerConflict, match="already done"):
         close_session(*accounts(tmp_path), "v")
+
+
+def test_an_account_knows_what_each_analyst_asked_and_was_paid_in_all_its_sessions(tmp_path: Path) -> None:
+    for run in ("s", "t"):
+        book = session(tmp_path, run)
+        with book.page() as page:
+            page.lease("ada", 1, 3, limit=7, num_places=2)
+            page.lease("bob", 1, 2, limit=7, num_places=2)
+            page.paid("ada", None)
+    people, analysts = accounts(tmp_path)
+    assert people.analysts() == {"ada": (6, 2), "bob": (4, 0)}
+    assert analysts.analysts() == {}
