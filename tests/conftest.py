@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,14 @@ def shared_data() -> Path:
     if not (SHARED_DATA / "adult.parquet").is_file():
         pytest.skip("the benchmark tables (../shared/data) are not on this machine")
     return SHARED_DATA
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT as in a terminal: a shell has its background commands ignore it, and so do the tests that it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -45,6 +45,7 @@ def test_debug_shows_the_traceback(bench: Bench, monkeypatch: pytest.MonkeyPatch
     assert "Traceback" in bench.release().stderr
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_what_stops_a_command_is_told_even_when_it_ends_in_another_error(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, number: int, code: int
@@ -63,6 +64,7 @@ def test_what_stops_a_command_is_told_even_when_it_ends_in_another_error(
     assert signal.getsignal(number) is before
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_that_comes_in_a_finaliser_is_not_lost(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, number: int, code: int

@@ -24,6 +24,8 @@ from equipoise.privacy.ledger import Account, Ledger
 
 NUM_COLUMNS = 12
 
+pytestmark = pytest.mark.usefixtures("interruptible")
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
