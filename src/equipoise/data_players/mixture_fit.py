@@ -88,7 +88,8 @@ def best_num_sweeps(
     """
     found: list[int] = []
     while len(found) < MOST_PILOTS and sum(map(_stops, found)) < CHEAP:
-        found.append(_pilot(len(found), rng, measured, sizes, num_components, max_sweeps))
+        pilot = _pilot(rng, measured, sizes, num_components)
+        found.append(_best_sweep(rng, pilot, max_sweeps, number=len(found)))
     low, high = sorted(found)[(len(found) - 1) // 2], sorted(found)[len(found) // 2]
     return math.ceil(math.sqrt(low * high))
 
@@ -99,14 +100,9 @@ def _stops(best: int) -> int:
 
 
 def _pilot(
-    number: int,
-    rng: np.random.Generator,
-    measured: Mapping[Columns, Measured],
-    sizes: Sequence[int],
-    num_components: int,
-    max_sweeps: int,
-) -> int:
-    """The sweep at which one fit was best, judged by independent noise.
+    rng: np.random.Generator, measured: Mapping[Columns, Measured], sizes: Sequence[int], num_components: int
+) -> Fit:
+    """A fit to noisier measurements, to be judged by others whose noise is independent.
 
     With y = x + σe and fresh z, all standard normal, y + aσz and y - (σ/a)z have independent noise. So the one can be
     fitted, with all that precedes a fit, and the other tells how far the fit is from x. Uses nothing but the
@@ -124,7 +120,11 @@ def _pilot(
     judged = pooled_pairs(judges, one_ways) | judges | own
     halves = {c: marginal._replace(apart=marginal.shares - judged[c].shares) for c, marginal in fitted.items()}
     together = values_together(noisier, one_ways)
-    pilot = Fit(halves, starting_tables(rng, one_ways, num_components, together))
+    return Fit(halves, starting_tables(rng, one_ways, num_components, together))
+
+
+def _best_sweep(rng: np.random.Generator, pilot: Fit, max_sweeps: int, *, number: int) -> int:
+    """The sweep at which a pilot is best by what judges it; `number` of them were before."""
     best, best_loss = 1, np.inf
     for done in range(max_sweeps):
         # The fit itself is the rest; most often there are fewer pilots, and what they would have taken is skipped.

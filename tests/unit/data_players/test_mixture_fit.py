@@ -204,6 +204,6 @@ def test_short_pilots_are_made_again_and_their_middle_counts(
     said: list[int], counted: int, num_pilots: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
-    monkeypatch.setattr(mixture_fit, "_pilot", lambda number, *_: asked.append(number) or said[number])
+    monkeypatch.setattr(mixture_fit, "_best_sweep", lambda *_, number: asked.append(number) or said[number])
     assert best_num_sweeps(np.random.default_rng(0), {}, SHAPE, 50, 40) == counted
     assert asked == list(range(num_pilots))
