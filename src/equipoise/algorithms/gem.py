@@ -102,7 +102,7 @@ class Gem:
             num_products=self.num_products,
             widths=(512, 1024, 1024) if paper else (128, 256, 256),
             loss="absolute" if paper else "squared",
-            learning_rate=self.learning_rate or (1e-4 if paper else 3e-3),
+            learning_rate=self.learning_rate or (1e-4 if paper else 6e-3),
             max_steps=self.max_steps or (100 if paper else 1000),
             weight_memory=self.weight_memory,
             resample=self.resample,

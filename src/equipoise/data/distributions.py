@@ -156,6 +156,7 @@ class MixtureOfProducts:
 
     factors: tuple[FloatArray, ...]
     weights: FloatArray
+    _transposed: dict[int, FloatArray] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if any(len(factor) != len(self.weights) for factor in self.factors):
@@ -171,17 +172,23 @@ class MixtureOfProducts:
         """Probabilities of the cells of a marginal: one axis a column, in the order given."""
         if not columns:
             return np.array(self.weights.sum(dtype=np.float64))
-        # All columns but the largest as one (K, cells) product, so that the sum over components is one matrix product
-        # and what is multiplied out beforehand is small.
+        # All columns but the largest as one (cells, K) product, so that the sum over components is one matrix product
+        # and what is multiplied out beforehand is small, along whole rows of components.
         sizes = [self.factors[column].shape[1] for column in columns]
         order = sorted(range(len(columns)), key=sizes.__getitem__)
-        *others, largest = [columns[axis] for axis in order]
-        product = self.weights[:, None].astype(np.float64)
-        for column in others:
-            product = (product[:, :, None] * self.factors[column][:, None, :]).reshape(len(product), -1)
-        sums = product.T @ self.factors[largest].astype(np.float64, copy=False)
+        *others, largest = [self._by_value(columns[axis]) for axis in order]
+        product = self.weights[None, :].astype(np.float64)
+        for values in others:
+            product = (product[:, None, :] * values[None, :, :]).reshape(-1, len(self.weights))
+        sums = product @ largest.T
         tensor = sums.reshape([sizes[axis] for axis in order])
         return np.ascontiguousarray(tensor.transpose(np.argsort(order)))
+
+    def _by_value(self, column: int) -> FloatArray:
+        """A column's factor with a row for each value; made once."""
+        if column not in self._transposed:
+            self._transposed[column] = np.ascontiguousarray(self.factors[column].T, dtype=np.float64)
+        return self._transposed[column]
 
     def sample(self, rng: np.random.Generator, num_rows: int) -> Codes:
         """Rows in random order; components, and each column within a component, drawn systematically."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from equipoise.core import Concludes, Conclusion, DataPlayer, Distribution, Move, Progress, heard_by, silent
 from equipoise.privacy.gate import Gate
@@ -54,6 +55,9 @@ def _within(number: int, num_rounds: int, progress: Progress) -> Progress:
     return heard
 
 
+# Matrix products of a game are small. Further threads of BLAS make them no faster, and spin while they wait, at the
+# cost of who has work: JAX's threads, or other runs.
+@threadpool_limits.wrap(limits=1, user_api="blas")  # type: ignore[untyped-decorator]
 def play(
     *,
     gate: Gate,
