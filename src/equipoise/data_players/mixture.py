@@ -47,8 +47,9 @@ More sweeps than that no longer make it smaller. Where the noise is so coarse th
 follow the noise; then only the largest error's objective does."""
 
 BY_CHANCE: dict[Objective, float] = {"mean": 1.0, "both": 0.007, "max": 0.0}
-"""Share of the large cells that may be missed when a fit begins to go on: what noise alone explains. Going on for fewer
-costs mean error, by a third on loans, and gains nothing. Once begun, it goes on until none is missed."""
+"""Share of the large cells that noise alone would miss. Where no more are missed when a fit begins to go on, it does so
+for as many sweeps again at most: on loans that brings the largest error down by a third, and twice as many would cost
+mean error only."""
 
 LOOK_EVERY = 4
 """Sweeps between two looks at what is missed."""
@@ -177,12 +178,17 @@ class Mixture:
         fit = Fit(to_fit, state.tables)
         most = max(most, num_sweeps)
         pairs = pooled_pairs(measured, one_ways) if most > num_sweeps else {}
+        end = most
         for done in range(most):
             beyond = done - num_sweeps
             if beyond >= 0 and beyond % LOOK_EVERY == 0:
-                allowed = BY_CHANCE[self.objective] if beyond == 0 else 0.0
-                if share_missed(pairs, fit.factors.tables) <= allowed:
+                missed = share_missed(pairs, fit.factors.tables)
+                if beyond == 0 and missed <= BY_CHANCE[self.objective]:
+                    end = min(most, 2 * num_sweeps)
+                if missed == 0.0:
                     break
+            if done == end:
+                break
             report(most + 2 * done, 3 * most)  # a third is left to the pilot
             fit.sweep(rng)
         state.tables = [table.astype(np.float64) for table in fit.factors.tables]

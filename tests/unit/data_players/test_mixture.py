@@ -6,7 +6,7 @@ from tests.unit.data_players.games import DOMAIN, SHAPE, all_pairs, masked, move
 
 from equipoise.core import Move
 from equipoise.data.distributions import MixtureOfProducts
-from equipoise.data_players.mixture import LEAST, LOOK_EVERY, MOST, Mixture, max_sweeps, memory_bytes
+from equipoise.data_players.mixture import LEAST, MOST, Mixture, max_sweeps, memory_bytes
 from equipoise.data_players.mixture_block import Measured
 from equipoise.errors import SettingError
 from equipoise.queries.workload import Group, Workload
@@ -175,21 +175,16 @@ def test_goes_on_while_it_misses_large_cells_where_the_largest_error_matters(mon
     assert (len(done) > LEAST[objective]) == (objective == "max")  # coarse noise is not to be followed
 
 
-@pytest.mark.parametrize(
-    ("objective", "first", "goes_on"), [("both", 0.006, False), ("both", 0.008, True), ("max", 0.001, True)]
-)
-def test_begins_to_go_on_where_more_is_missed_than_by_chance_then_until_nothing_is(
-    monkeypatch, objective, first, goes_on
-):
-    monkeypatch.setattr("equipoise.data_players.mixture.best_num_sweeps", lambda *_: 1)
+@pytest.mark.parametrize(("first", "num_sweeps"), [(0.0, 6), (0.006, 12), (0.008, 14)])
+def test_goes_on_for_as_many_sweeps_again_where_no_more_is_missed_than_by_chance(monkeypatch, first, num_sweeps):
+    monkeypatch.setattr("equipoise.data_players.mixture.best_num_sweeps", lambda *_: 4)
     shares = iter([first, 0.001, 0.0])
     monkeypatch.setattr("equipoise.data_players.mixture.share_missed", lambda *_: next(shares))
     done = []
     monkeypatch.setattr("equipoise.data_players.mixture.report", lambda at, total: done.append((at, total)))
     workload = all_pairs()
-    exact = [move(np.arange(workload.num_queries), counts(workload, truth()), 100.0)]
-    fitted(workload, exact, num_sweeps=None, objective=objective)
-    assert len(done) == LEAST[objective] + (2 * LOOK_EVERY if goes_on else 0)
+    fitted(workload, [move(np.arange(workload.num_queries), counts(workload, truth()), 100.0)], num_sweeps=None)
+    assert len(done) == num_sweeps
 
 
 def test_where_sweeps_are_cheap_a_precise_fit_may_make_more_of_them():
