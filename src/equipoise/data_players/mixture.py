@@ -47,9 +47,9 @@ More sweeps than that no longer make it smaller. Where the noise is so coarse th
 follow the noise; then only the largest error's objective does."""
 
 BY_CHANCE: dict[Objective, float] = {"mean": 1.0, "both": 0.007, "max": 0.0}
-"""Share of the large cells that noise alone would miss. Where no more are missed when a fit begins to go on, it does so
-for as many sweeps again at most: on loans that brings the largest error down by a third, and twice as many would cost
-mean error only."""
+"""Share of the large cells that may be missed by chance: noise alone misses 7 of 1,000; where only the largest error
+matters, none is excused. Where no more are missed when a fit begins to go on, it does so for as many sweeps again at
+most: on loans that brings the largest error down by a third, and further ones cost mean error only."""
 
 LOOK_EVERY = 4
 """Sweeps between two looks at what is missed."""
