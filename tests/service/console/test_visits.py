@@ -94,9 +94,12 @@ def test_an_analysts_whole_visit(page: Page, site: Site) -> None:
     page.get_by_role("button", name="Show").click()
     page.get_by_role("button", name="Hide").wait_for()
     expect(page.locator("td svg circle")).to_have_count(2)
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.get_by_role("cell", name="age in 20..59 and sex = Female")).to_have_count(2)
+    expect(page.locator("td svg circle")).to_have_count(2)  # the list was drawn anew, and what was open still is
     with page.expect_download() as download:
         page.get_by_role("link", name="Download all your answers").click()
-    assert len(Path(download.value.path()).read_text().splitlines()) == 4  # a title, one query, two cells
+    assert len(Path(download.value.path()).read_text().splitlines()) == 5  # a title, two queries, two cells
     page.get_by_role("link", name="Downloads").click()
     told(page, "The steward has shared no release with you.")
     page.get_by_role("link", name="Batches").click()

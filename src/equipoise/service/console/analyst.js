@@ -23,11 +23,13 @@ async function ask() {
   const result = h('div', { 'aria-live': 'polite', id: 'result' });
   const left = h('span', {}, mine.left === null ? '' : number(mine.left, 9));
   const past = h('div', { class: 'panel' });
+  const opened = new Set(); // marginals whose cells are shown, also when the list is drawn anew
   let turn = 0;
+  let later = 0;
   const drawPast = async () => {
     const now = (turn += 1);
     const list = await get(`questions?most=${SHOWN}`);
-    if (now === turn) swap(past, h('h2', {}, 'Your questions'), ...earlier(list, mine.name)); // else a newer one is under way
+    if (now === turn) swap(past, h('h2', {}, 'Your questions'), ...earlier(list, mine.name, opened)); // else a newer one is under way
   };
   await drawPast();
   const closed = mine.frozen ? 'The steward has frozen this table: nothing can be asked now.'
@@ -47,7 +49,8 @@ async function ask() {
         left.textContent = number(found.left, 9);
         result.replaceChildren(answered(found.answers));
         result.scrollIntoView({ block: 'nearest' }); // on a phone it is below the other form
-        setTimeout(() => drawPast().catch(() => {}), 400);
+        clearTimeout(later);
+        later = setTimeout(() => drawPast().catch(() => {}), 400);
       }),
       result,
     ],
@@ -102,14 +105,14 @@ function asking(mine, send) {
   return h('div', { class: 'grid' }, h('div', { class: 'panel' }, one), h('div', { class: 'panel' }, all));
 }
 
-function earlier(list, name) {
+function earlier(list, name, opened) {
   if (!list.length) return [h('p', { class: 'empty' }, 'You have asked nothing yet.')];
   const single = list.flatMap((question) => (question.answers.length === 1 ? question.answers : [])).slice(0, 20);
   return [
     single.length > 1 && charts.answers(single),
     table(list.length < SHOWN ? 'Newest first; only you see them' : `The last ${SHOWN}, newest first; only you see them`, ['when', 'asked', 'share', 'error bar', 'source'], list.map((question) => [
       when(question.asked),
-      question.query ? h('code', {}, question.query) : [h('code', {}, `marginal of ${question.marginal.join(', ')}`), ' ', cells(question)],
+      question.query ? h('code', {}, question.query) : [h('code', {}, `marginal of ${question.marginal.join(', ')}`), ' ', cells(question, opened)],
       question.answers.length === 1 ? percent(question.answers[0].share) : `${question.answers.length} cells`,
       question.answers.length === 1 ? bar(question.answers[0]) : '',
       question.answers.length === 1 ? badge(question.answers[0].source) : '',
@@ -119,14 +122,19 @@ function earlier(list, name) {
 }
 
 // The answers to a marginal that was asked before, shown on demand.
-function cells(question) {
+function cells(question, opened) {
   const box = h('div', { 'aria-live': 'polite' });
-  const button = act('Show', async () => {
-    const open = box.childElementCount === 0;
+  const draw = () => {
+    const open = opened.has(question.id);
     box.replaceChildren(...(open ? [charts.answers(question.answers), answerTable(question.answers)].flat() : []));
     button.textContent = open ? 'Hide' : 'Show';
     button.setAttribute('aria-expanded', String(open));
-  }, { 'aria-expanded': 'false', 'data-key': `cells ${question.id}` });
+  };
+  const button = act('Show', async () => {
+    if (!opened.delete(question.id)) opened.add(question.id);
+    draw();
+  }, { 'data-key': `cells ${question.id}` });
+  draw();
   return [button, box];
 }
 
