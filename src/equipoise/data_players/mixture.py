@@ -3,7 +3,8 @@
 The model is D = (1/K) Σ_k Π_c P_kc: K components, each with independent columns. It is fitted to everything measured
 by minimising Σ (answer - noisy share)² / variance, small cells counting less (`mixture_prior`). Given the other columns
 the answers are linear in one column's factors, so each column's update is a convex quadratic problem on simplices
-(`mixture_block`); sweeps over the columns with momentum do the rest (`mixture_fit`). Memory and time grow with the
+(`mixture_block`); sweeps over the columns with momentum do the rest (`mixture_fit`), the last of them for large cells
+alone (`mixture_large`). Memory and time grow with the
 measured cells and with K, not with the domain.
 """
 
@@ -20,6 +21,7 @@ from equipoise.core import FloatArray, Move, report
 from equipoise.data.distributions import MixtureOfProducts
 from equipoise.data_players.mixture_block import Columns, Measured
 from equipoise.data_players.mixture_fit import Fit, best_num_sweeps
+from equipoise.data_players.mixture_large import drawn_to_large, equally_weighted
 from equipoise.data_players.mixture_pairs import suits
 from equipoise.data_players.mixture_pooled import pooled_pairs, share_missed
 from equipoise.data_players.mixture_prior import prepared
@@ -32,9 +34,9 @@ __all__ = ["Mixed", "Mixture", "Objective", "memory_bytes"]
 
 Objective = Literal["both", "max", "mean"]
 
-BEYOND: dict[Objective, float] = {"mean": 1.0, "both": 1.4, "max": 1.8}
+BEYOND: dict[Objective, float] = {"mean": 1.0, "both": 1.2, "max": 1.4}
 """Sweeps relative to the best for squared error. On all tables tried the mean error is least at about that many or a
-few less; then it grows slowly while the largest error still falls, by the most during the next half."""
+few less; then it grows slowly while the largest error still falls."""
 
 LEAST: dict[Objective, int] = {"mean": 2, "both": 3, "max": 6}
 """Sweeps at least. Where noise outweighs all else the pilot cannot tell two sweeps from four, and fewer do not reach
@@ -48,8 +50,11 @@ follow the noise; then only the largest error's objective does."""
 
 BY_CHANCE: dict[Objective, float] = {"mean": 1.0, "both": 0.007, "max": 0.0}
 """Share of the large cells that may be missed by chance: noise alone misses 7 of 1,000; where only the largest error
-matters, none is excused. Where no more are missed when a fit begins to go on, it does so for as many sweeps again at
-most: on loans that brings the largest error down by a third, and further ones cost mean error only."""
+matters, none is excused."""
+
+TO_LARGE: dict[Objective, int] = {"mean": 4, "both": 6, "max": 12}
+"""Sweeps after that, drawn to the large cells alone (`mixture_large`). The mean error falls for four to eight, then it
+grows again. Where the noise is so coarse that there are drafts, half of them: what draws is then noise sooner."""
 
 LOOK_EVERY = 4
 """Sweeps between two looks at what is missed."""
@@ -120,11 +125,12 @@ class Mixture:
         num_rows: n; moves carry counts out of n.
         num_components: K.
         num_sweeps: Sweeps over the columns in the first round; later rounds make a quarter of them. None: as many as a
-            pilot fit says (`best_num_sweeps`), times what the objective asks for.
+            pilot fit says (`best_num_sweeps`), times what the objective asks for. A few for the large cells follow.
         num_drafts: Rounds, from the first, that are answered by a draft: a quick fit from scratch, for a query player
             that will look at it and measure more.
-        objective: Whether the mean or the largest error of the answers matters more: the fit stops when it begins to
-            follow the noise ("mean"), well after and not while it misses large cells ("max"), or in between ("both").
+        objective: Whether the mean or the largest error of the answers matters more: the fit leaves small cells alone
+            when it begins to follow the noise ("mean"), well after and not while it misses large ones ("max"), or in
+            between ("both").
     """
 
     workload: Workload
@@ -159,7 +165,7 @@ class Mixture:
             return self._fitted(rng, state, measured, DRAFT_SWEEPS, self._fewer_components)
         if state.num_sweeps == 0:
             state.num_sweeps = self._num_sweeps(rng, measured)
-            return self._fitted(rng, state, measured, state.num_sweeps, self.num_components, self._most)
+            return self._fitted(rng, state, measured, state.num_sweeps, self.num_components, whole=True)
         return self._fitted(rng, state, measured, math.ceil(GO_ON * state.num_sweeps), None)
 
     def _fitted(
@@ -169,27 +175,31 @@ class Mixture:
         measured: Mapping[Columns, Measured],
         num_sweeps: int,
         num_components: int | None,
-        most: int = 0,
+        *,
+        whole: bool = False,
     ) -> Mixed:
-        """The state fitted from scratch with so many components; None: from where it is."""
+        """The state fitted from scratch with so many components; None: from where it is.
+
+        A fit that is neither a draft nor a later round's is a `whole` one: it goes on as long as it should.
+        """
         to_fit, one_ways = prepared(measured, self.workload.domain.sizes)
         if num_components is not None:
             state.tables = starting_tables(rng, one_ways, num_components, values_together(measured, one_ways))
         fit = Fit(to_fit, state.tables)
-        most = max(most, num_sweeps)
+        most = max(num_sweeps, self._most if whole else 0)
+        to_large = self._to_large if whole else 0
         pairs = pooled_pairs(measured, one_ways) if most > num_sweeps else {}
-        end = most
         for done in range(most):
-            beyond = done - num_sweeps
-            if beyond >= 0 and beyond % LOOK_EVERY == 0:
-                missed = share_missed(pairs, fit.factors.tables)
-                if beyond == 0 and missed <= BY_CHANCE[self.objective]:
-                    end = min(most, 2 * num_sweeps)
-                if missed == 0.0:
-                    break
-            if done == end:
+            looks = done >= num_sweeps and (done - num_sweeps) % LOOK_EVERY == 0
+            if looks and share_missed(pairs, fit.factors.tables) <= BY_CHANCE[self.objective]:
                 break
-            report(most + 2 * done, 3 * most)  # a third is left to the pilot
+            report(most + to_large + 2 * done, 3 * (most + to_large))  # a third is left to the pilot
+            fit.sweep(rng)
+        if whole:
+            now = equally_weighted([table.astype(np.float64) for table in fit.factors.tables])
+            fit = Fit(drawn_to_large(to_fit, measured, one_ways, now), now.factors)
+        for done in range(to_large):
+            report(most + to_large + 2 * (most + done), 3 * (most + to_large))
             fit.sweep(rng)
         state.tables = [table.astype(np.float64) for table in fit.factors.tables]
         return state
@@ -198,6 +208,10 @@ class Mixture:
     def _most(self) -> int:
         goes_on = self.num_sweeps is None and (self.num_drafts == 0 or self.objective == "max")
         return MOST[self.objective] if goes_on else 0
+
+    @property
+    def _to_large(self) -> int:
+        return TO_LARGE[self.objective] // (1 if self.num_drafts == 0 else 2)
 
     @property
     def _fewer_components(self) -> int:
@@ -213,6 +227,4 @@ class Mixture:
 
     def play(self, state: Mixed) -> MixtureOfProducts:
         """The fitted mixture."""
-        factors = tuple(table / table.sum(axis=1, keepdims=True) for table in state.tables)
-        num_components = len(factors[0])
-        return MixtureOfProducts(factors, np.full(num_components, 1.0 / num_components))
+        return equally_weighted(state.tables)
