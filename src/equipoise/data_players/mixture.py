@@ -197,6 +197,7 @@ class Mixture:
             fit.sweep(rng)
         if whole:
             now = equally_weighted([table.astype(np.float64) for table in fit.factors.tables])
+            del fit  # two at once would be twice the memory
             fit = Fit(drawn_to_large(to_fit, measured, one_ways, now), now.factors)
         for done in range(to_large):
             report(most + to_large + 2 * (most + done), 3 * (most + to_large))

@@ -10,25 +10,19 @@ with all cells saves as much of the largest, and costs a tenth of the mean.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from equipoise.core import FloatArray
 from equipoise.data.distributions import MixtureOfProducts
 from equipoise.data_players.mixture_block import Columns, Measured
-from equipoise.data_players.mixture_pooled import pooled_pairs
+from equipoise.data_players.mixture_pooled import Pooled, pooled_pairs
 
 __all__ = ["drawn_to_large", "equally_weighted"]
 
 LARGE = 2.0
 """Standard deviations of a cell that counts as large. From 1.5 to 3 does about as well; all cells, or none below 6, do
 worse."""
-
-
-class _Seen(NamedTuple):
-    shares: FloatArray
-    stddev: float
 
 
 def equally_weighted(tables: Sequence[FloatArray]) -> MixtureOfProducts:
@@ -59,17 +53,17 @@ def drawn_to_large(
         array([[0.38, 0.12],
                [0.12, 0.38]])
     """
-    seen: dict[Columns, _Seen] = {c: _Seen(*pair) for c, pair in pooled_pairs(measured, one_ways).items()}
+    seen: dict[Columns, Pooled] = dict(pooled_pairs(measured, one_ways).items())
     for columns, marginal in measured.items():
         if len(columns) > 2 and marginal.precisions.min() > 0.0:
-            seen[columns] = _Seen(marginal.shares, float(marginal.precisions.max()) ** -0.5)
+            seen[columns] = Pooled(marginal.shares, float(marginal.precisions.max()) ** -0.5)
     return {
         columns: _drawn(fitted.marginal(columns), to_fit.get(columns), seen.get(columns))
         for columns in {**to_fit, **seen}
     }
 
 
-def _drawn(now: FloatArray, held: Measured | None, seen: _Seen | None) -> Measured:
+def _drawn(now: FloatArray, held: Measured | None, seen: Pooled | None) -> Measured:
     """A marginal as it is now, with the precisions of `held`, and its large cells as `seen` besides."""
     before = np.zeros(now.shape) if held is None else held.precisions
     if seen is None:

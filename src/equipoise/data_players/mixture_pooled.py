@@ -39,7 +39,7 @@ MISSED = 2.7
 
 
 class Pooled(NamedTuple):
-    """A pair's shares, from all marginals that have it, and their standard deviation."""
+    """A marginal's shares, most often a pair's, from all marginals that have it, and their standard deviation."""
 
     shares: FloatArray
     stddev: float
