@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
@@ -86,6 +87,31 @@ def test_a_signal_that_comes_in_a_finaliser_is_not_lost(
     assert "nothing is lost" in result.stderr
     assert "Traceback" not in result.text
     assert (signal.getsignal(number), sys.unraisablehook) == before
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_a_signal_that_a_library_logs_shows_no_traceback(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = logging.getLogger("tests.a_library")
+    library.propagate = False  # nobody has set up logging: what it says goes to stderr
+
+    def closing(*_: object, **__: object) -> None:
+        try:
+            raise ValueError("its own")
+        except ValueError:
+            library.exception("worth telling")
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except BaseException:
+            library.exception("cannot close")
+            raise
+
+    monkeypatch.setattr("equipoise.pipeline.count", closing)
+    result = bench.release()
+    assert result.exit_code == 143
+    assert "worth telling" in result.stderr
+    assert "cannot close" not in result.stderr
+    assert logging.lastResort is not None
+    assert not logging.lastResort.filters
 
 
 def test_an_ignored_interrupt_stays_ignored(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

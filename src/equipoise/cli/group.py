@@ -7,6 +7,7 @@ quote a cell, so by default only its type is.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import signal
@@ -125,7 +126,8 @@ class _Signals:
     """SIGINT and SIGTERM end a command alike: what is open is closed, and the user told how to go on.
 
     What was raised is kept: compiled code that is interrupted, as when it imports a module, may end in an error of
-    its own. In a finaliser (`__del__`) Python drops what is raised; then the signal is sent again a moment later.
+    its own. In a finaliser (`__del__`) Python drops what is raised; then the signal is sent again a moment later. A
+    library that logs what passes through it (SQLAlchemy, when it closes a connection) would show a traceback of it.
     """
 
     raised: KeyboardInterrupt | None = None
@@ -142,9 +144,14 @@ class _Signals:
         for number in heeded:
             signal.signal(number, self._stop)
         unraisable, sys.unraisablehook = sys.unraisablehook, self._again
+        shown = logging.lastResort  # what writes to stderr where nobody has set up logging
+        if shown is not None:
+            shown.addFilter(self._is_news)
         try:
             yield
         finally:
+            if shown is not None:
+                shown.removeFilter(self._is_news)
             if self._resent is not None:
                 self._resent.cancel()
             sys.unraisablehook = unraisable
@@ -155,6 +162,9 @@ class _Signals:
         signal.signal(number, signal.SIG_DFL)  # who cannot wait sends a second one
         self.raised = Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
         raise self.raised
+
+    def _is_news(self, record: logging.LogRecord) -> bool:
+        return self.raised is None or record.exc_info is None or record.exc_info[1] is not self.raised
 
     def _again(self, dropped: sys.UnraisableHookArgs) -> None:
         if self.raised is None or dropped.exc_value is not self.raised:
