@@ -216,11 +216,12 @@ def conclude(prepared: Prepared, game: Game, book: Run, tuning: dict[str, Any] |
     (Wald's equation) for whichever was chosen with the usual one.
     """
     request, setting, plan = prepared.request, prepared.setting, prepared.plan
-    outcome, evidence = game.outcome, game.players.evidence
+    outcome, evidence, asks = game.outcome, game.players.evidence, game.players.asks
+    asked = plan.asked if asks is None else asks(outcome.moves)
     bars = None
     if evidence is not None:
         failure = FAILURE / (1.0 if tuning is None else float(tuning["mean_runs"]))
-        bars = error_bars(outcome, plan.asked, setting.num_rows, evidence, failure=failure)
+        bars = error_bars(outcome, asked, setting.num_rows, evidence, failure=failure)
         bars = bars[: prepared.workload.num_queries]
     words = statement(
         schema=request.table.schema,
@@ -246,7 +247,7 @@ def conclude(prepared: Prepared, game: Game, book: Run, tuning: dict[str, Any] |
         bars,
         words,
         int(book.plan["seed"]),
-        plan.asked,
+        asked,
     )
 
 

@@ -68,6 +68,19 @@ def test_queries_that_a_method_adds_tell_nothing_more(tmp_path: Path, monkeypatc
     require_equal_but_for_outcomes(here, there)
 
 
+def test_values_that_are_merged_tell_nothing_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which values are counted together follows from the first outcomes, and so does what is asked after them."""
+    arguments = [*arguments_of("mixture"), "--option", "merges=true", "--option", "num_top_ups=1"]
+    recording = Recording(1)
+    here = run(arguments, tmp_path / "here", lines(), recording, monkeypatch)
+    assert here.exit_code == 0, here.noted
+    assert b'"merged"' in here.files["asked.json"]
+    replayed = run(arguments, tmp_path / "there", neighbour(), Replay(recording.calls), monkeypatch)
+    assert replayed == here, "with the same outcomes everything is the same, to the byte"
+    there = run(arguments, tmp_path / "else", neighbour(), SeededNoise(1), monkeypatch)
+    require_equal_but_for_outcomes(here, there)
+
+
 @pytest.mark.parametrize("channel", ["log", "note", "progress", "file", "code"])
 def test_a_leak_is_found_out(channel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: something of the counts is told, in one of five ways, without being paid for."""

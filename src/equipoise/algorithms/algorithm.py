@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
-from equipoise.core import DataPlayer
+from equipoise.core import DataPlayer, Move
 from equipoise.data.public import PublicRows
 from equipoise.data.table import MOST_DENSE
 from equipoise.errors import BudgetError, CapacityError, SettingError
@@ -169,12 +170,14 @@ class Players:
 
     Attributes:
         num_choices: Moves at the beginning that name no query but one of several public tables.
+        asks: What the moves refer to, where the first of them decides on that; None: what the plan asks for.
     """
 
     query_player: QueryPlayer[Any]
     data_player: DataPlayer[Any]
     evidence: SelectionEvidence | None = None
     num_choices: int = 0
+    asks: Callable[[Sequence[Move]], Queries] | None = None
 
 
 class Algorithm(Protocol):

@@ -4,6 +4,8 @@ Paper: none of the five alone. The measurement is the matrix mechanism's in its 
 (xiao2023optimal, arXiv v2); the model, a mixture of products, is what gem and rap fit by gradients (liu2021iterative).
 
 Pseudo-code                                        Here
+  where noise drowns single values:                 merged_plan.plan_merged
+    measure single columns; merge rare values       MeasureStatic.step; Merging.chosen; from here on of parts
   choose marginals and noise from public facts      measurement_plan.choose_measurements
   y_B = M_B(P) + noise for each marginal B chosen   MeasureStatic.step -> mechanisms.measure
   where that is coarse, a few times:                top_up.plan_topped_up
@@ -27,8 +29,10 @@ from typing import ClassVar
 
 from equipoise.algorithms.algorithm import Plan, Players, Setting
 from equipoise.algorithms.measurement_plan import Objective
+from equipoise.algorithms.merged_plan import MergedPlan, is_coarse, plan_merged
 from equipoise.algorithms.top_up import ToppedUp, plan_topped_up
 from equipoise.data_players.mixture import Mixture as MixturePlayer
+from equipoise.errors import SettingError
 
 __all__ = ["Mixture"]
 
@@ -47,6 +51,7 @@ class Mixture:
     num_sweeps: int | None = None
     objective: Objective = "both"
     num_top_ups: int | None = None
+    merges: bool | None = None
 
     def plan(self, setting: Setting) -> Plan:
         """See `Algorithm.plan`."""
@@ -56,14 +61,21 @@ class Mixture:
         """See `Algorithm.players`."""
         measured = self._measured(setting)
         data_player = MixturePlayer(
-            workload=measured.static.asked,
+            workload=measured.fitted,
             num_rows=setting.num_rows,
             num_components=self.num_components,
             num_sweeps=self.num_sweeps,
             objective=self.objective,
             num_drafts=measured.num_rounds,
         )
-        return Players(measured.query_player(setting), data_player, measured.evidence())
+        return measured.players(setting, data_player)
 
-    def _measured(self, setting: Setting) -> ToppedUp:
-        return plan_topped_up(setting, self.name, objective=self.objective, num_rounds=self.num_top_ups)
+    def _measured(self, setting: Setting) -> ToppedUp | MergedPlan:
+        objective, num_rounds = self.objective, self.num_top_ups
+        if is_coarse(setting) if self.merges is None else self.merges:
+            merged = plan_merged(setting, self.name, objective=objective, num_rounds=num_rounds)
+            if merged is not None:
+                return merged
+            if self.merges:
+                raise SettingError("merges=true needs a zCDP budget and a top-up: drop --pure, or num_top_ups=0")
+        return plan_topped_up(setting, self.name, objective=objective, num_rounds=num_rounds)

@@ -12,13 +12,15 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from equipoise.algorithms.algorithm import Plan, Setting
+from equipoise.algorithms.algorithm import Plan, Players, Setting
 from equipoise.algorithms.measurement_plan import Objective, choose_measurements
 from equipoise.algorithms.select_measure import Split, split
 from equipoise.algorithms.static import Static, column_sets, plan_static
+from equipoise.data_players.mixture import Mixture
 from equipoise.errors import SettingError
 from equipoise.game.error_bars import SelectionEvidence
 from equipoise.queries.lattice import closure
+from equipoise.queries.workload import Workload
 from equipoise.query_players.best_marginal import BestMarginal
 from equipoise.query_players.measure_static import MeasureStatic
 from equipoise.query_players.top_up import TopUp
@@ -69,6 +71,15 @@ class ToppedUp:
             num_rounds=1 + self.num_rounds,
             events=plan.events + later,
         )
+
+    @property
+    def fitted(self) -> Workload:
+        """What a mixture is fitted to."""
+        return self.static.asked
+
+    def players(self, setting: Setting, player: Mixture) -> Players:
+        """The two players, of which one is `player`."""
+        return Players(self.query_player(setting), player, self.evidence())
 
     def query_player(self, setting: Setting) -> MeasureStatic | TopUp:
         """The query player that spends exactly this."""

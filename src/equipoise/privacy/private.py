@@ -15,6 +15,7 @@ from typing import NamedTuple, NoReturn, Protocol
 import numpy as np
 
 from equipoise.core import FloatArray, IntArray
+from equipoise.queries.group import Group
 from equipoise.queries.norms import Norms
 
 __all__ = ["Private", "Sensitive", "Unseen"]
@@ -132,6 +133,26 @@ class Private(Unseen):
             found = order[np.searchsorted(self._ids, positions, sorter=order)]
             return self._like(self._values[found], ids=positions, unit=self._unit, factor=self._factor)
         return self._like(self._values[positions], ids=positions, unit=self._unit, factor=self._factor)
+
+    def merged(self, starts: Sequence[int], groups: Sequence[Group], source: Sensitive) -> Private:
+        """The counts of marginals with values merged, from those of their cells, as a `Private` of their own.
+
+        Args:
+            starts: Where the cells of each marginal begin among the counts.
+            groups: The marginals, each with its values merged, one after the other.
+            source: Knows the sensitivity of those counts; ids are then its.
+
+        Guarantees:
+            Each is the number of records in some cells of one marginal: the count of one of `source`'s queries, on the
+            same table. Precondition: `source` is a workload of just these queries.
+        """
+        if self._unit != 1 or self._ids is not None:
+            raise TypeError("values are merged in the counts of a whole workload")
+        summed = [
+            group.answers(self._values[start : start + group.num_cells].reshape(group.shape))
+            for start, group in zip(starts, groups, strict=True)
+        ]
+        return Private(np.concatenate(summed), source)
 
     def distance(self, counts: FloatArray) -> Private:
         """Absolute differences to public counts, which are rounded to 1/GRID of a count."""

@@ -27,7 +27,7 @@ EXACT = 2.0**52
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Queries over the same columns: every cell of their marginal, or products of masks.
+    """Queries over the same columns: every cell of their marginal, or of one with values merged, or products of masks.
 
     Attributes:
         columns: Positions of the columns in the domain, increasing.
@@ -35,18 +35,23 @@ class Group:
         masks: None for every cell of the marginal in C order; else, for each column, a boolean array of shape
             (num_queries, size).
         weight: Public importance of these queries, a positive integer.
+        merged: For each column, the part that each value belongs to, 0 and up: the queries are the cells of the
+            marginal of parts, in C order, and `masks` says the same. None: no values are merged.
 
     Example:
         >>> Group((0, 2), (2, 5)).num_queries
         10
         >>> Group((1,), (3,), masks=(np.array([[1, 0, 0], [1, 1, 0]], dtype=bool),)).answers(np.array([5, 6, 7]))
         array([ 5, 11])
+        >>> Group((1,), (3,), merged=(np.array([0, 1, 1]),)).answers(np.array([5, 6, 7]))
+        array([ 5, 13])
     """
 
     columns: tuple[int, ...]
     shape: tuple[int, ...]
     masks: tuple[NDArray[np.bool_], ...] | None = None
     weight: int = 1
+    merged: tuple[IntArray, ...] | None = None
 
     def __post_init__(self) -> None:
         increasing = all(a < b for a, b in zip(self.columns, self.columns[1:], strict=False))
@@ -58,6 +63,8 @@ class Group:
             raise CapacityError(
                 f"a marginal of {self.num_cells:,} cells is beyond {MAX_CELLS:,}; use fewer columns or coarser bins"
             )
+        if self.merged is not None:
+            object.__setattr__(self, "masks", _masks_of_parts(self.merged, self.shape))
         if self.masks is not None:
             rows = {mask.shape[0] for mask in self.masks}
             widths = tuple(mask.shape[1] for mask in self.masks)
@@ -90,6 +97,8 @@ class Group:
         if self.masks is None:
             return np.ascontiguousarray(marginal).reshape(-1)
         tensor = np.asarray(marginal).reshape(self.shape)
+        if self.merged is not None:
+            return _merged(tensor, self.merged).reshape(-1)
         whole = np.issubdtype(tensor.dtype, np.integer)
         if not whole or np.abs(tensor).sum(dtype=np.float64) < EXACT:
             tensor = tensor.astype(np.float64, copy=False)
@@ -113,6 +122,10 @@ class Group:
             result[marginal.cells] = marginal.counts
             return result
         codes = np.unravel_index(marginal.cells, self.shape)
+        if self.merged is not None:
+            parts = [part[code] for part, code in zip(self.merged, codes, strict=True)]
+            np.add.at(result, np.ravel_multi_index(parts, _num_parts(self.merged)), marginal.counts)
+            return result
         step = max(1, CHUNK // max(1, len(marginal.cells)))
         for start in range(0, self.num_queries, step):
             part = slice(start, start + step)
@@ -125,7 +138,9 @@ class Group:
     def on_products(self, factors: Sequence[FloatArray], weights: FloatArray) -> FloatArray:
         """Answers on a mixture of products: `factors[c][k]` is component k's distribution of column c."""
         parts = [factors[column] for column in self.columns]
-        if self.masks is not None:
+        if self.merged is not None:
+            parts = [_merged(factor, (None, part)) for factor, part in zip(parts, self.merged, strict=True)]
+        elif self.masks is not None:
             product = parts[0] @ self.masks[0].T
             for factor, mask in zip(parts[1:], self.masks[1:], strict=True):
                 product = product * (factor @ mask.T)
@@ -160,8 +175,8 @@ class Group:
 
     def norms(self, positions: IntArray | None = None) -> Norms:
         """How much the counts of these queries (default: all) can change when one record is replaced."""
-        if self.masks is None:
-            return norms_of_cells(self.num_cells, positions)
+        if self.masks is None or self.merged is not None:  # merged, too, every record is in one cell
+            return norms_of_cells(self.num_queries, positions)
         if positions is None:
             return self._all_norms
         if len(positions) == 0:
@@ -188,3 +203,25 @@ def _frozen(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
     copy = np.array(mask, dtype=np.bool_)
     copy.setflags(write=False)
     return copy
+
+
+def _num_parts(merged: Sequence[IntArray]) -> tuple[int, ...]:
+    return tuple(int(part.max()) + 1 for part in merged)
+
+
+def _masks_of_parts(merged: Sequence[IntArray], shape: tuple[int, ...]) -> tuple[NDArray[np.bool_], ...]:
+    """For each column, which of its values the cells of the marginal of parts have."""
+    if tuple(len(part) for part in merged) != shape or any(part.min() < 0 for part in merged):
+        raise QueryError("merged values need a part, 0 or more, for each value of each column")
+    numbers = np.indices(_num_parts(merged)).reshape(len(merged), -1)
+    return tuple(number[:, None] == part for number, part in zip(numbers, merged, strict=True))
+
+
+def _merged(tensor: NDArray[Any], merged: Sequence[IntArray | None]) -> NDArray[Any]:
+    """The sums over the parts along each axis; of integers exact. None: an axis that stays."""
+    for axis, part in enumerate(merged):
+        if part is not None:
+            summed = np.zeros((int(part.max()) + 1, *np.delete(tensor.shape, axis)), dtype=tensor.dtype)
+            np.add.at(summed, part, np.moveaxis(tensor, axis, 0))
+            tensor = np.moveaxis(summed, 0, axis)
+    return tensor

@@ -198,10 +198,7 @@ class Workload:
         return {
             "columns": list(self.domain.columns),
             "sizes": list(self.domain.sizes),
-            "groups": [
-                {"columns": list(group.columns), "weight": group.weight, "masks": _masks_to_text(group)}
-                for group in self.groups
-            ],
+            "groups": [_group_to_json(group) for group in self.groups],
         }
 
     @classmethod
@@ -226,6 +223,13 @@ def _column_sets(groups: Iterable[Group]) -> list[tuple[int, ...]]:
     return list(dict.fromkeys(group.columns for group in groups))
 
 
+def _group_to_json(group: Group) -> dict[str, Any]:
+    stored: dict[str, Any] = {"columns": list(group.columns), "weight": group.weight}
+    if group.merged is not None:
+        return stored | {"merged": [part.tolist() for part in group.merged]}
+    return stored | {"masks": _masks_to_text(group)}
+
+
 def _masks_to_text(group: Group) -> list[list[str]] | None:
     if group.masks is None:
         return None
@@ -235,7 +239,11 @@ def _masks_to_text(group: Group) -> list[list[str]] | None:
 def _groups_from_json(domain: Domain, stored: list[dict[str, Any]]) -> Iterator[Group]:
     for item in stored:
         columns = tuple(int(column) for column in item["columns"])
+        shape, weight = tuple(domain.sizes[c] for c in columns), int(item["weight"])
+        if "merged" in item:
+            yield Group(columns, shape, None, weight, tuple(np.array(part, dtype=np.int64) for part in item["merged"]))
+            continue
         masks = item["masks"]
         if masks is not None:
             masks = tuple(np.array([[bit == "1" for bit in row] for row in mask], dtype=np.bool_) for mask in masks)
-        yield Group(columns, tuple(domain.sizes[c] for c in columns), masks, int(item["weight"]))
+        yield Group(columns, shape, masks, weight)

@@ -72,21 +72,21 @@ class BestMarginal:
 
     def step(self, gate: Gate, state: Seen, played: Played) -> tuple[Seen, Move]:
         """Select and measure in one transaction of the gate."""
+        move = gate.play(lambda turn: self.draw(turn, state, played))
+        return self.recall(state, played, move), move
+
+    def draw(self, turn: Turn, state: Seen, played: Played) -> Move:
+        """The move, in the making."""
         workload = played.workload
         counts = self.num_rows * played.answers
-
-        def draw(turn: Turn) -> Move:
-            scores = self._scores(state.truth, counts, workload)
-            if self.candidates is not None:
-                scores = scores.take(np.array(self.candidates, dtype=np.int64))
-            left = scores.ids if self.repeats else np.setdiff1d(scores.ids, state.measured)
-            group = int(self._select(turn, scores.take(left) if len(left) else scores)[0])
-            ids = np.arange(workload.starts[group], workload.starts[group + 1], dtype=np.int64)
-            values, stddev = self._measure(turn, state.truth.take(ids))
-            return Move(ids, np.sign(values - counts[ids]).astype(np.int64), values, stddev)
-
-        move = gate.play(draw)
-        return self.recall(state, played, move), move
+        scores = self._scores(state.truth, counts, workload)
+        if self.candidates is not None:
+            scores = scores.take(np.array(self.candidates, dtype=np.int64))
+        left = scores.ids if self.repeats else np.setdiff1d(scores.ids, state.measured)
+        group = int(self._select(turn, scores.take(left) if len(left) else scores)[0])
+        ids = np.arange(workload.starts[group], workload.starts[group + 1], dtype=np.int64)
+        values, stddev = self._measure(turn, state.truth.take(ids))
+        return Move(ids, np.sign(values - counts[ids]).astype(np.int64), values, stddev)
 
     def recall(self, state: Seen, played: Played, move: Move) -> Seen:
         """Remember which group a move measured."""

@@ -37,22 +37,22 @@ class MeasureStatic:
 
     def step(self, gate: Gate, state: Private, played: Played) -> tuple[Private, Move]:
         """Measure in one transaction of the gate."""
+        return state, gate.play(lambda turn: self.draw(turn, state, played))
+
+    def draw(self, turn: Turn, state: Private, played: Played) -> Move:
+        """The move, in the making."""
         starts = played.workload.starts
-
-        def draw(turn: Turn) -> Move:
-            ids, values, noise = [], [], []
-            for group, (stddev, sensitivity) in enumerate(zip(self.stddevs, self.sensitivities, strict=True)):
-                if stddev is None:
-                    continue
-                chosen = np.arange(starts[group], starts[group + 1], dtype=np.int64)
-                ids.append(chosen)
-                values.append(mechanisms.measure(turn, state.take(chosen), stddev=stddev, at_least=sensitivity))
-                noise.append(np.full(len(chosen), stddev))
-            every = np.concatenate(ids)
-            # What was played is public, but no reason for the choice: no sign is said.
-            return Move(every, np.zeros_like(every), np.concatenate(values), np.concatenate(noise))
-
-        return state, gate.play(draw)
+        ids, values, noise = [], [], []
+        for group, (stddev, sensitivity) in enumerate(zip(self.stddevs, self.sensitivities, strict=True)):
+            if stddev is None:
+                continue
+            chosen = np.arange(starts[group], starts[group + 1], dtype=np.int64)
+            ids.append(chosen)
+            values.append(mechanisms.measure(turn, state.take(chosen), stddev=stddev, at_least=sensitivity))
+            noise.append(np.full(len(chosen), stddev))
+        every = np.concatenate(ids)
+        # What was played is public, but no reason for the choice: no sign is said.
+        return Move(every, np.zeros_like(every), np.concatenate(values), np.concatenate(noise))
 
     def recall(self, state: Private, played: Played, move: Move) -> Private:
         """Nothing to remember but the truth."""

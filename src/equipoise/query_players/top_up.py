@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from equipoise.core import Move
-from equipoise.privacy.gate import Gate
+from equipoise.privacy.gate import Gate, Turn
 from equipoise.privacy.private import Private
 from equipoise.queries.played import Played
 from equipoise.query_players.best_marginal import BestMarginal
@@ -45,11 +45,14 @@ class TopUp:
 
     def step(self, gate: Gate, state: Topping, played: Played) -> tuple[Topping, Move]:
         """The plan's move, or a selected one; each is one transaction of the gate."""
+        move = gate.play(lambda turn: self.draw(turn, state, played))
+        return self.recall(state, played, move), move
+
+    def draw(self, turn: Turn, state: Topping, played: Played) -> Move:
+        """The move, in the making."""
         if not state.is_measured:
-            _, move = self.planned.step(gate, state.seen.truth, played)
-            return Topping(state.seen, True), move
-        seen, move = self.selected.step(gate, state.seen, played)
-        return Topping(seen, True), move
+            return self.planned.draw(turn, state.seen.truth, played)
+        return self.selected.draw(turn, state.seen, played)
 
     def recall(self, state: Topping, played: Played, move: Move) -> Topping:
         """The state after a recorded move."""

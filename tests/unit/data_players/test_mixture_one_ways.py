@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from equipoise.data_players.mixture_block import Measured
-from equipoise.data_players.mixture_one_ways import denoised, pooled_one_ways, posterior_means
+from equipoise.data_players.mixture_one_ways import denoised, pooled_one_ways
+from equipoise.queries.denoising import posterior_means
 
 SKEWED = np.array([0.85, 0.1, 0.03, 0.01] + [0.001] * 10)
 
