@@ -4,21 +4,31 @@ The noise of a column of many values adds up, and clipping it at zero leaves the
 the sizes of the column's cells are taken as draws from an unknown distribution, which is estimated from all of them
 together (the nonparametric maximum likelihood of empirical Bayes); each cell becomes its mean, given what was measured.
 On columns drowned in noise this saves a sixth of the error, on others it changes nothing.
+
+Where values have an order that means something, neighbours tell more of one another than that. Whether they do is told
+by Stein's unbiased estimate of an estimate's squared error, |x(y) - y|² + 2 σ² div x(y) - m σ², which is made of the
+noisy values alone: of means, of local means of several widths and of the mean of all, the one that it says is best.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from equipoise.core import FloatArray
 
-__all__ = ["on_simplex", "posterior_means"]
+__all__ = ["on_simplex", "posterior_means", "smoothed"]
 
 FAR = 6.0
 """Standard deviations above zero from which a cell is taken as measured: there is no small cell to confuse it with."""
 
 NUM_SIZES = 40
 """Sizes that a cell may have in the estimate, from zero to a little beyond `FAR`: five a standard deviation."""
+
+WIDTHS = (2, 3, 5, 9, 17, 33)
+"""Of local means."""
 
 NUM_STEPS = 60
 """Steps of expectation and maximisation; thirty do nearly as well."""
@@ -45,6 +55,38 @@ def posterior_means(noisy: FloatArray, stddev: float) -> FloatArray:
     posterior = likelihoods * weights
     means[near] = (posterior @ sizes) / posterior.sum(axis=1)
     return means
+
+
+def smoothed(noisy: FloatArray, stddev: float) -> FloatArray:
+    """Noisy values in a meaningful order, or in none, without (much of) the noise; not negative.
+
+    Example:
+        >>> smoothed(np.array([0.9, 1.2, 1.0, 0.7, 1.2]), 0.4).round(2)
+        array([1., 1., 1., 1., 1.])
+        >>> smoothed(np.array([9.1, 0.1, -0.1, 7.0, 0.2]), 0.2).round(1)
+        array([9.1, 0.1, 0.1, 7. , 0.1])
+    """
+    ways: list[Callable[[FloatArray], FloatArray]] = [partial(posterior_means, stddev=stddev), _mean]
+    ways += [partial(_local_means, width=width) for width in WIDTHS if 2 * width - 1 <= len(noisy)]
+    return min((_risk(way, noisy, stddev), number, way(noisy)) for number, way in enumerate(ways))[2]
+
+
+def _risk(way: Callable[[FloatArray], FloatArray], noisy: FloatArray, stddev: float) -> float:
+    """Stein's estimate of the squared error, less m σ²; the divergence along one direction of signs, fixed."""
+    signs, step = np.random.default_rng(0).choice([-1.0, 1.0], len(noisy)), 0.1 * stddev
+    divergence = float(signs @ (way(noisy + step * signs) - way(noisy - step * signs))) / (2.0 * step)
+    return float(((way(noisy) - noisy) ** 2).sum()) + 2.0 * stddev**2 * divergence
+
+
+def _mean(noisy: FloatArray) -> FloatArray:
+    return np.full(len(noisy), max(float(noisy.mean()), 0.0))
+
+
+def _local_means(noisy: FloatArray, width: int) -> FloatArray:
+    """Means of neighbours, nearer ones counting more; at the ends, of those that there are."""
+    weights = np.convolve(np.ones(width), np.ones(width))
+    counted = np.convolve(np.ones(len(noisy)), weights, "same")
+    return np.maximum(np.convolve(noisy, weights, "same") / counted, 0.0)
 
 
 def on_simplex(point: FloatArray) -> FloatArray:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from equipoise.core import Codes, Distribution, FloatArray, IntArray, Move
 from equipoise.data.domain import Domain
-from equipoise.queries.denoising import on_simplex, posterior_means
+from equipoise.queries.denoising import on_simplex, posterior_means, smoothed
 from equipoise.queries.group import Group
 from equipoise.queries.workload import Workload
 
@@ -65,8 +65,10 @@ class Merging:
             if shares is None:
                 part, known = np.zeros(size, dtype=np.int64), np.full(size, 1.0 / size)
             else:
-                known = on_simplex(posterior_means(shares + (1.0 - shares.sum()) / size, stddev))
+                shares = shares + (1.0 - shares.sum()) / size
+                known = on_simplex(posterior_means(shares, stddev))
                 part = merge_values(known, most)
+                known = _smoothed_within(part, known, shares, stddev)
             parts.append(part)
             every.append(known)
         return cls(domain, tuple(parts), tuple(every))
@@ -126,6 +128,17 @@ class Parted:
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """That of the whole: parts are what the game sees, not what is released."""
         return self.whole.to_arrays()
+
+
+def _smoothed_within(part: IntArray, known: FloatArray, noisy: FloatArray, stddev: float) -> FloatArray:
+    """What is known, but values that were merged share their part as their neighbours say; parts keep their sums."""
+    merged = np.bincount(part)[part] > 1
+    if not merged.any():
+        return known
+    smooth = known.copy()
+    smooth[merged] = smoothed(noisy[merged], stddev) + 1e-9  # alike, where all of a part are thought empty
+    sums = np.bincount(part, known)[part] / np.maximum(np.bincount(part, smooth)[part], 1e-300)
+    return np.where(merged, smooth * sums, known)
 
 
 def merging_of(asked: Workload, move: Move, num_rows: int, most: int) -> Merging:

@@ -13,6 +13,7 @@ from equipoise.core import Move
 from equipoise.data.distributions import MixtureOfProducts
 from equipoise.data.domain import Domain
 from equipoise.errors import QueryError
+from equipoise.queries.denoising import on_simplex, posterior_means, smoothed
 from equipoise.queries.group import Group
 from equipoise.queries.merging import LEAST, Merging, merge_values, merging_of
 from equipoise.queries.sparse import SparseCounts
@@ -46,6 +47,38 @@ def test_small_values_are_merged_with_their_neighbours() -> None:
     small = np.delete(parts, [0, 11])
     assert (np.diff(small) >= 0).all()
     assert np.bincount(small, np.delete(shares, [0, 11]), minlength=3)[2:].min() >= 0.5 * LEAST
+
+
+def test_values_of_a_part_share_it_as_their_neighbours_say() -> None:
+    """A smooth column: within parts less error than each value's own estimate; parts' sums and large values stay."""
+    rng = np.random.default_rng(3)
+    exact = np.concatenate([[0.4], 0.6 * np.exp(-np.arange(40) / 15)])
+    exact[1:] *= 0.6 / exact[1:].sum()
+    domain, saved = Domain(("a",), (41,)), []
+    for _ in range(20):
+        noisy = exact + rng.normal(0.0, 0.02, 41)
+        merging = Merging.chosen(domain, [noisy], [0.02], 12)
+        part, known = merging.parts[0], merging.known[0]
+        own = on_simplex(posterior_means(noisy + (1.0 - noisy.sum()) / 41, 0.02))
+        np.testing.assert_allclose(np.bincount(part, known), np.bincount(part, own), atol=1e-12)
+        assert known[0] == own[0]
+        saved.append(np.abs(own - exact).sum() - np.abs(known - exact).sum())
+    assert np.mean(saved) > 3 * np.std(saved) / np.sqrt(20)
+
+
+def test_without_an_order_nothing_is_smoothed() -> None:
+    """Large and small values in turn: the estimate of the error says that neighbours tell nothing."""
+    rng = np.random.default_rng(4)
+    exact = np.tile([0.0, 1.0], 20)
+    noisy = exact + rng.normal(0.0, 0.15, 40)
+    np.testing.assert_array_equal(smoothed(noisy, 0.15), posterior_means(noisy, 0.15))
+    np.testing.assert_allclose(smoothed(noisy, 0.15), exact, atol=0.4)
+
+
+def test_a_column_of_which_nothing_is_seen() -> None:
+    merging = Merging.chosen(Domain(("a", "b"), (9, 3)), [np.full(9, -1.0), np.array([1.0, 0.0, 0.0])], [1e-3] * 2, 12)
+    np.testing.assert_allclose(merging.known[0], 1 / 9)
+    assert all(np.isfinite(each).all() for each in (*merging.known, *merging.within))
 
 
 def test_columns_of_two_values_stay() -> None:
