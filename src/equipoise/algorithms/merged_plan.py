@@ -116,7 +116,7 @@ def plan_merged(setting: Setting, method: str, *, objective: Objective, num_roun
     if setting.rho is None:
         return None
     assumed = replace(setting, workload=_with_parts(setting.grouped), rho=setting.rho * (1 - FIRST))
-    later = plan_topped_up(assumed, method, objective=objective, num_rounds=num_rounds)
+    later = plan_topped_up(assumed, method, objective=objective, num_rounds=num_rounds, part=1 - FIRST)
     if later.num_rounds == 0:
         return None
     sizes = setting.grouped.domain.sizes

@@ -100,7 +100,9 @@ class ToppedUp:
         return replace(self.static.evidence(), repeats=True)
 
 
-def plan_topped_up(setting: Setting, method: str, *, objective: Objective, num_rounds: int | None) -> ToppedUp:
+def plan_topped_up(
+    setting: Setting, method: str, *, objective: Objective, num_rounds: int | None, part: Fraction = Fraction(1)
+) -> ToppedUp:
     """Measurements for a workload of marginals: what `choose_measurements` says, and a top-up.
 
     Args:
@@ -108,6 +110,8 @@ def plan_topped_up(setting: Setting, method: str, *, objective: Objective, num_r
         method: Whose plan it is, for messages.
         objective: See `choose_measurements`.
         num_rounds: Rounds of the top-up; None: worked out.
+        part: What the setting's budget is of a whole, by which the top-up is measured: a part of the whole is kept for
+            it.
 
     Guarantees:
         The plan's part and the rounds' parts add up to rho, so that all events together cost at most that, and at least
@@ -125,12 +129,17 @@ def plan_topped_up(setting: Setting, method: str, *, objective: Objective, num_r
     subsets = closure(tuple(c for c in columns if sizes[c] > 1) for columns in sets)
     candidates = [columns for columns in subsets if len(columns) <= MOST_COLUMNS]
     usual_rounds, each = _usual(math.sqrt(len(sets) / resolution))
+    each /= part
     if num_rounds is None:
         num_rounds = usual_rounds if len(candidates) > 2 * usual_rounds else 0
     kept = num_rounds * each
-    if num_rounds < 0 or kept > Fraction(1, 2) or (num_rounds and len(candidates) <= num_rounds):
+    if (
+        num_rounds < 0
+        or kept > min(Fraction(1, 2) / part, Fraction(9, 10))
+        or (num_rounds and len(candidates) <= num_rounds)
+    ):
         raise SettingError(
-            f"num_top_ups must lie between 0 and {int(1 / (2 * each))}, and below the number of marginals that could be"
+            f"num_top_ups must lie between 0 and {int(min(Fraction(1, 2) / part, Fraction(9, 10)) / each)}, and below the number of marginals that could be"
             f" selected, {len(candidates)}"
         )
     chosen = choose_measurements(sizes, sets, resolution * float(1 - kept), objective=objective)
