@@ -132,15 +132,11 @@ def plan_topped_up(
     each /= part
     if num_rounds is None:
         num_rounds = usual_rounds if len(candidates) > 2 * usual_rounds else 0
-    kept = num_rounds * each
-    if (
-        num_rounds < 0
-        or kept > min(Fraction(1, 2) / part, Fraction(9, 10))
-        or (num_rounds and len(candidates) <= num_rounds)
-    ):
+    kept, most_kept = num_rounds * each, min(Fraction(1, 2) / part, Fraction(9, 10))
+    if num_rounds < 0 or kept > most_kept or (num_rounds and len(candidates) <= num_rounds):
         raise SettingError(
-            f"num_top_ups must lie between 0 and {int(min(Fraction(1, 2) / part, Fraction(9, 10)) / each)}, and below the number of marginals that could be"
-            f" selected, {len(candidates)}"
+            f"num_top_ups must lie between 0 and {int(most_kept / each)}, and below the number of marginals that could"
+            f" be selected, {len(candidates)}"
         )
     chosen = choose_measurements(sizes, sets, resolution * float(1 - kept), objective=objective)
     if num_rounds == 0:
