@@ -40,6 +40,10 @@ COARSE = 0.02
 merged. Below it the fit tells values apart as well as parts, and what a part hides, a strong dependence of rare values,
 costs more."""
 
+NUM_SWEEPS = 3
+"""Sweeps of a fit to merged columns, where nobody says how many. Three to five are best wherever values are merged; of
+pilots, which tell that elsewhere, one in eight says ten or more, and its fit has half as much mean error again."""
+
 FEWER = 0.5
 """Cells of the workload's marginals that may be left by merging, relative to all: where columns have few values anyway,
 there is nothing to gain."""
@@ -86,7 +90,8 @@ class MergedPlan:
         assert isinstance(later, TopUp)
         asked = self.first.asked
         query_player = Merged(asked, setting.num_rows, MOST, self.first.query_player(), later, sets)
-        data_player = MergedMixture(asked, sets, MOST, player)
+        fitting = player if player.num_sweeps is not None else replace(player, num_sweeps=NUM_SWEEPS)
+        data_player = MergedMixture(asked, sets, MOST, fitting)
         return Players(query_player, data_player, self.later.evidence(), asks=query_player.wider)
 
 

@@ -17,6 +17,7 @@ from tests.schemas import declared
 
 import equipoise as eq
 from equipoise.algorithms import Plan, Players, Setting
+from equipoise.algorithms.merged_plan import NUM_SWEEPS
 from equipoise.algorithms.mixture import Mixture
 from equipoise.data.domain import Domain
 from equipoise.data_players.merged_mixture import MergedMixture
@@ -210,6 +211,14 @@ def test_merging_tells_more_where_noise_is_coarse() -> None:
     with_parts, without = mean_errors(merges=True), mean_errors(merges=False)
     # 1.12e-3 to 1.19e-3 against 1.27e-3 to 1.34e-3
     assert np.mean(with_parts) < 0.95 * np.mean(without)
+
+
+def test_no_pilot_says_how_long_to_fit_merged_columns() -> None:
+    for option, num_sweeps in ((None, NUM_SWEEPS), (7, 7)):
+        algorithm = Mixture(num_components=20, num_sweeps=option)
+        player = algorithm.players(setting(COARSE), algorithm.plan(setting(COARSE))).data_player
+        assert isinstance(player, MergedMixture)
+        assert player.player.num_sweeps == num_sweeps
 
 
 def test_refusals() -> None:
