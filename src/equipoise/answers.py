@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,16 +118,29 @@ def _unbiased(
 
 
 def _containing(query: Query, workload: Workload) -> Iterator[tuple[Group, int, NDArray[np.bool_]]]:
-    """Marginals of the workload that have all of the query's columns, with their cells inside the query."""
+    """Marginals of the workload that have all of the query's columns, with their cells inside the query.
+
+    Of marginals of merged values, those in which the query splits no part.
+    """
     masks = dict(zip(query.columns, query.masks, strict=True))
     for group, start in zip(workload.groups, workload.starts, strict=False):
-        if group.masks is not None or not set(query.columns) <= set(group.columns):
+        cells_or_parts = group.masks is None or group.merged is not None
+        if not cells_or_parts or not set(query.columns) <= set(group.columns):
             continue
-        inside = np.ones(group.shape, dtype=bool)
-        for axis, column in enumerate(group.columns):
-            if column in masks:
-                inside &= masks[column].reshape([-1 if a == axis else 1 for a in range(len(group.shape))])
-        yield group, int(start), inside.reshape(-1)
+        axes = [_along(group, axis, masks.get(column)) for axis, column in enumerate(group.columns)]
+        whole = [axis for axis in axes if axis is not None]
+        if len(whole) == len(axes):
+            yield group, int(start), reduce(np.logical_and.outer, whole).reshape(-1)
+
+
+def _along(group: Group, axis: int, mask: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """Which values, or parts, along an axis of a group are inside a mask; None where it splits a part."""
+    inside = np.ones(group.shape[axis], dtype=np.bool_) if mask is None else mask
+    if group.merged is None:
+        return inside
+    part = group.merged[axis]
+    num_inside, sizes = np.bincount(part, inside), np.bincount(part)
+    return num_inside > 0 if bool(((num_inside == 0) | (num_inside == sizes)).all()) else None
 
 
 def _measured_whole(move: Move, group: Group, start: int) -> tuple[FloatArray, FloatArray] | None:

@@ -19,6 +19,7 @@ import equipoise as eq
 from equipoise.algorithms import Plan, Players, Setting
 from equipoise.algorithms.merged_plan import NUM_SWEEPS
 from equipoise.algorithms.mixture import Mixture
+from equipoise.answers import half_width
 from equipoise.data.domain import Domain
 from equipoise.data_players.merged_mixture import MergedMixture
 from equipoise.errors import SettingError
@@ -28,6 +29,7 @@ from equipoise.privacy import Private
 from equipoise.privacy.events import Exponential, Gaussian
 from equipoise.privacy.gate import Gate
 from equipoise.privacy.noise import Noise
+from equipoise.queries.query import Query
 from equipoise.queries.workload import Group, Workload
 
 SIZES = (40, 30, 25, 2, 6)
@@ -211,6 +213,29 @@ def test_merging_tells_more_where_noise_is_coarse() -> None:
     with_parts, without = mean_errors(merges=True), mean_errors(merges=False)
     # 1.12e-3 to 1.19e-3 against 1.27e-3 to 1.34e-3
     assert np.mean(with_parts) < 0.95 * np.mean(without)
+
+
+def test_a_query_that_splits_no_part_has_a_bound_and_one_that_does_has_none() -> None:
+    """Without noise in the values the bound is what the noise could have been; of the pair it comes from parts."""
+    outcome, _, players = played(quick(merges=True, num_top_ups=2), setting(COARSE * 20), NoNoise())
+    assert players.asks is not None
+    asked = players.asks(outcome.moves)
+    assert isinstance(asked, Workload)
+    measured = asked.group_of(outcome.moves[-1].ids[:1])[0]
+    group = asked.groups[measured]
+    assert group.merged is not None
+    assert len(group.columns) == 2
+    column, sizes = group.columns[0], np.bincount(group.merged[0])
+    together = group.merged[0] == int(np.argmax(sizes))
+    alone = np.zeros_like(together)
+    alone[np.flatnonzero(together)[0]] = True
+    other = group.merged[1] == 0
+    exact = float((together[GAME.rows[column]] & other[GAME.rows[group.columns[1]]]).mean())
+    found = half_width(Query(group.columns, (together, other)), exact, asked, outcome.moves, None, GAME.num_rows)
+    assert found is not None
+    noise = float(np.asarray(outcome.moves[-1].stddev).max())
+    assert 0 < found <= np.sqrt(2 * np.log(2 / 0.05)) * noise / GAME.num_rows * (1 + 1e-9)
+    assert half_width(Query(group.columns, (alone, other)), 0.0, asked, outcome.moves, None, GAME.num_rows) is None
 
 
 def test_no_pilot_says_how_long_to_fit_merged_columns() -> None:
