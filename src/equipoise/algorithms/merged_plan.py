@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from equipoise.algorithms.algorithm import Plan, Players, Setting
+from equipoise.algorithms.algorithm import Plan, Players, Setting, require_fit
 from equipoise.algorithms.measurement_plan import Objective
 from equipoise.algorithms.static import Static, plan_static
 from equipoise.algorithms.top_up import ToppedUp, plan_topped_up
@@ -42,6 +42,10 @@ costs more."""
 NUM_SWEEPS = 3
 """Sweeps of a fit to merged columns, where nobody says how many. Three to five are best wherever values are merged; of
 pilots, which tell that elsewhere, one in eight says ten or more, and its fit has half as much mean error again."""
+
+BYTES_A_CELL = 24
+"""A cell that is counted, though it is merged with others: its count, what was played of it, and one more while either
+is made."""
 
 FEWER = 0.5
 """Cells of the workload's marginals that may be left by merging, relative to all: where columns have few values anyway,
@@ -71,10 +75,17 @@ class MergedPlan:
         return self.later.static.asked
 
     def plan(self, algorithm: object, setting: Setting) -> Plan:
-        """The plan of an algorithm that fits a mixture to this; see `Static.plan`."""
+        """The plan of an algorithm that fits a mixture to this; see `Static.plan`.
+
+        Raises:
+            CapacityError: the counts, or the fit, do not fit the memory.
+        """
         plan = self.later.plan(algorithm, replace(setting, workload=self.fitted))
+        memory = plan.memory_bytes + BYTES_A_CELL * self.first.asked.num_queries
+        require_fit(memory, setting, f"{plan.method} counts the cells of all marginals and")
         return replace(
             plan,
+            memory_bytes=memory,
             options=plan.options | {"merges": True},
             num_rounds=1 + plan.num_rounds,
             events=self.first.events(setting) + plan.events,

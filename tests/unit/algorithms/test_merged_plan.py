@@ -22,7 +22,7 @@ from equipoise.algorithms.mixture import Mixture
 from equipoise.answers import half_width
 from equipoise.data.domain import Domain
 from equipoise.data_players.merged_mixture import MergedMixture
-from equipoise.errors import SettingError
+from equipoise.errors import CapacityError, SettingError
 from equipoise.game.error_bars import error_bars
 from equipoise.game.loop import Outcome, play
 from equipoise.privacy import Private
@@ -244,6 +244,16 @@ def test_no_pilot_says_how_long_to_fit_merged_columns() -> None:
         player = algorithm.players(setting(COARSE), algorithm.plan(setting(COARSE))).data_player
         assert isinstance(player, MergedMixture)
         assert player.player.num_sweeps == num_sweeps
+
+
+def test_counts_that_do_not_fit_are_refused_before_anything_is_read() -> None:
+    domain = Domain(tuple("abcd"), (1000, 1000, 900, 5))
+    sets = [(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)]
+    workload = Workload(domain, tuple(Group(s, tuple(domain.sizes[i] for i in s)) for s in sets))
+    with pytest.raises(CapacityError, match="counts the cells of all marginals"):
+        Mixture(merges=True).plan(Setting(workload, 3000, COARSE, None, 1, 2**33))
+    needed = Mixture(merges=True).plan(Setting(workload, 3000, COARSE, None, 1, 2**36)).memory_bytes
+    assert needed > 3 * 8 * 900 * 10**6
 
 
 def test_refusals() -> None:
