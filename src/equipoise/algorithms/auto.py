@@ -51,6 +51,8 @@ class Auto:
         """See `Algorithm.plan`; the plan is the chosen method's, with the reason among its options."""
         method, reason = self._choose(setting)
         plan = method.plan(setting)
+        if plan.options.get("merges"):
+            reason += "; rare values are counted together with their neighbours, as noise would drown each of them"
         return replace(plan, options=plan.options | {"chosen_because": reason})
 
     def players(self, setting: Setting, plan: Plan) -> Players:

@@ -17,6 +17,7 @@ from tests.schemas import declared
 
 import equipoise as eq
 from equipoise.algorithms import Plan, Players, Setting
+from equipoise.algorithms.auto import Auto
 from equipoise.algorithms.merged_plan import NUM_SWEEPS
 from equipoise.algorithms.mixture import Mixture
 from equipoise.answers import half_width
@@ -90,6 +91,8 @@ def test_all_parts_recompose_to_the_budget(rho: Fraction, unit: int, num_top_ups
 def test_values_are_merged_where_noise_is_coarse_and_columns_are_wide() -> None:
     assert Mixture().plan(setting(COARSE)).options["merges"] is True
     assert Mixture().plan(setting(FINE)).options["merges"] is None
+    assert "counted together" in Auto().plan(setting(COARSE)).options["chosen_because"]
+    assert "counted together" not in Auto().plan(setting(FINE)).options["chosen_because"]
     assert Mixture(merges=False).plan(setting(COARSE)).options["merges"] is False
     narrow = Domain(tuple("abcde"), (3, 3, 3, 2, 4))
     sets = [group.columns for group in GAME.workload.groups]
