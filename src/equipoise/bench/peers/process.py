@@ -45,7 +45,7 @@ class Outcome:
         failed: Why it did not do its work; None when it ended well.
         wall: Seconds by the clock.
         cpu: Processor seconds of it and of what it started.
-        peak: Bytes that it and what it started held at the same time, as seen ten times a second.
+        peak: Bytes that it and what it started held at the same time, as seen ten times a second, more often at first.
     """
 
     failed: str | None
@@ -85,6 +85,7 @@ def run(command: Sequence[str], *, environment: Mapping[str, str], folder: Path,
 def _watch(process: subprocess.Popen[bytes], began: float, limits: Limits) -> tuple[str | None, float, float]:
     """Why it was stopped, if it was; processor seconds; peak memory."""
     peak, cpu = 0.0, 0.0
+    pause = POLL_SECONDS / 64  # what ends at once is seen too: of a child, wait4's peak counts this process's own memory
     while True:
         # wait4 tells the usage of this child alone, and of those that it has waited for.
         pid, status, usage = os.wait4(process.pid, os.WNOHANG)
@@ -102,7 +103,8 @@ def _watch(process: subprocess.Popen[bytes], began: float, limits: Limits) -> tu
             stopped = f"stopped at {limits.memory_bytes / 2**30:.3g} GiB"
         if stopped is not None:
             return stopped, cpu, peak
-        time.sleep(POLL_SECONDS)
+        time.sleep(pause)
+        pause = min(2 * pause, POLL_SECONDS)
 
 
 def _usage(pid: int) -> tuple[float, float]:

@@ -88,7 +88,8 @@ class Conjunctions:
 
     def answers(self, parameters: IntArray, points: IntArray) -> NDArray[np.bool_]:
         """Whether no named feature is 0."""
-        missing = np.atleast_2d(parameters).astype(np.float32) @ (1 - points).T.astype(np.float32)
+        with np.errstate(invalid="ignore"):  # now and then BLAS calculates with what lies beyond the end of a row
+            missing = np.atleast_2d(parameters).astype(np.float32) @ (1 - points).T.astype(np.float32)
         return np.asarray(missing == 0, dtype=np.bool_)
 
     def every(self) -> IntArray:
