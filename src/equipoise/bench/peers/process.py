@@ -85,7 +85,8 @@ def run(command: Sequence[str], *, environment: Mapping[str, str], folder: Path,
 def _watch(process: subprocess.Popen[bytes], began: float, limits: Limits) -> tuple[str | None, float, float]:
     """Why it was stopped, if it was; processor seconds; peak memory."""
     peak, cpu = 0.0, 0.0
-    pause = POLL_SECONDS / 64  # what ends at once is seen too: of a child, wait4's peak counts this process's own memory
+    # What ends at once is seen too; the peak that wait4 tells counts this process's own memory.
+    pause = POLL_SECONDS / 64
     while True:
         # wait4 tells the usage of this child alone, and of those that it has waited for.
         pid, status, usage = os.wait4(process.pid, os.WNOHANG)
