@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Pretrained", "lessons"]
 
+SPREAD = 0.3
+"""Standard deviation of a lesson's answers, relative to the root of the number of rows: that of a cell with a tenth of
+them, for all cells. Held each to its own, the many that are empty in the public table would drown the large ones."""
+
 PATIENCE = 10
 """Public rounds without a smaller largest error after which the network has learnt what it can."""
 
@@ -54,16 +58,16 @@ class Pretrained:
     Attributes:
         generator: The player of the private game.
         public: The public rows, of all columns or of some.
-        num_worst: Answers that a public round teaches: those that are furthest off.
+        num_worst: Answers that a public round teaches: those that are furthest off. None: all there are, in one round.
         num_rounds: Public rounds at most.
-        max_steps: Steps of the optimiser a public round at most.
+        max_steps: Steps of the optimiser a public round at most. None: as many as in a round of the private game.
     """
 
     generator: Generator
     public: PublicRows
-    num_worst: int = 50
+    num_worst: int | None = None
     num_rounds: int = 20
-    max_steps: int = 100
+    max_steps: int | None = None
 
     def init(self, rng: np.random.Generator) -> Trained:
         """A network with random weights, taught by the public rows."""
@@ -97,7 +101,7 @@ class Pretrained:
             workload=learnt,
             num_rows=self.public.num_rows,
             num_rounds=self.num_rounds + 1,  # Never the last round: averaged weights are for noisy games.
-            max_steps=self.max_steps,
+            max_steps=self.max_steps or self.generator.max_steps,
         )
         state = pupil.init(rng)
         state.training, state.noise, state.linearised = begun.training, begun.noise, None
@@ -123,9 +127,7 @@ class Pretrained:
         ids = np.argsort(-left, kind="stable")[: self.num_worst].astype(np.int64)
         ids = ids[left[ids] >= 0]
         counts = np.rint(shares[ids] * self.public.num_rows).astype(np.int64)
-        # What a sample of so many rows is off by, but for cells with hardly a row.
-        stddevs = np.sqrt(np.maximum(counts * (1 - counts / self.public.num_rows), 1.0))
-        return Move(ids, np.zeros_like(ids), counts, stddevs)
+        return Move(ids, np.zeros_like(ids), counts, np.full(len(ids), SPREAD * self.public.num_rows**0.5))
 
 
 def public_answers(public: PublicRows, workload: Workload) -> FloatArray:

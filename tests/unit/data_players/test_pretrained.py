@@ -28,8 +28,23 @@ def test_before_the_first_move_it_answers_like_the_public_rows() -> None:
     assert np.abs(workload.on(plain) - shares).max() > 0.2
 
 
-@pytest.mark.parametrize("num_worst", [1, 50])
-def test_what_it_learns_is_kept_as_weights_alone(num_worst: int) -> None:
+def test_all_answers_are_taught_at_once_or_the_worst_of_them_round_by_round() -> None:
+    errors, shares = np.array([0.0, 0.3, 0.1, 0.2]), np.array([0.4, 0.3, 0.2, 0.1])
+    whole, few = player(sister(400)), player(sister(400), num_worst=2)
+    every = whole._lesson(errors, shares, [])
+    assert sorted(every.ids.tolist()) == [0, 1, 2, 3]
+    assert len(whole._lesson(errors, shares, [every]).ids) == 0
+    first = few._lesson(errors, shares, [])
+    assert first.ids.tolist() == [1, 3]
+    assert few._lesson(errors, shares, [first]).ids.tolist() == [2, 0]
+    # Of 400 rows: the counts, and one standard deviation for all, that of a share of a tenth.
+    assert first.values is not None
+    assert first.values.tolist() == [120, 40]
+    np.testing.assert_allclose(first.stddev, np.sqrt(400 * 0.1 * 0.9))
+
+
+@pytest.mark.parametrize("num_worst", [1, 50, None])
+def test_what_it_learns_is_kept_as_weights_alone(num_worst: int | None) -> None:
     taught = player(sister(), num_worst=num_worst, num_rounds=3)
     state = taught.init(np.random.default_rng(0))
     assert state.measurements.num_moves == 0
