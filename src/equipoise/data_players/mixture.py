@@ -42,6 +42,10 @@ LEAST: dict[Objective, int] = {"mean": 2, "both": 3, "max": 6}
 """Sweeps at least. Where noise outweighs all else the pilot cannot tell two sweeps from four, and fewer do not reach
 the largest cells."""
 
+COARSE, MOST_COARSE = 4, 5
+"""Drafts from which the noise is so coarse that a pilot cannot tell two sweeps from eight, and what then counts of its
+word at most. With eight the mean error is a twentieth larger than with five or six, and the largest error the same."""
+
 MOST: dict[Objective, int] = {"mean": 0, "both": 30, "max": 45}
 """Sweeps up to which a fit goes on beyond that while it misses large cells (`share_missed`). The pilot's loss is nearly
 flat where it is least, so now and then it stops at a third of the sweeps of other runs, with twice their largest error.
@@ -125,7 +129,8 @@ class Mixture:
         num_rows: n; moves carry counts out of n.
         num_components: K.
         num_sweeps: Sweeps over the columns in the first round; later rounds make a quarter of them. None: as many as a
-            pilot fit says (`best_num_sweeps`), times what the objective asks for. A few for the large cells follow.
+            pilot fit says (`best_num_sweeps`), times what the objective asks for; a few at most where there are many
+            drafts. A few for the large cells follow.
         num_drafts: Rounds, from the first, that are answered by a draft: a quick fit from scratch, for a query player
             that will look at it and measure more.
         objective: Whether the mean or the largest error of the answers matters more: the fit leaves small cells alone
@@ -224,6 +229,8 @@ class Mixture:
         # Half the components overfit at about the same sweep, in half the time.
         sizes = self.workload.domain.sizes
         best = best_num_sweeps(rng, measured, sizes, self._fewer_components, max_sweeps(sizes, measured))
+        if self.num_drafts >= COARSE:
+            best = min(best, MOST_COARSE)
         return max(LEAST[self.objective], math.ceil(BEYOND[self.objective] * best))
 
     def play(self, state: Mixed) -> MixtureOfProducts:

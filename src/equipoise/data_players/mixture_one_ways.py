@@ -8,7 +8,9 @@ dependence adds, of variance D e_o, say, which sums to zero over o. Of all unbia
 large ones where there is much. The expected shares themselves come from plain sums. Against those the error on tables
 of people and loans is a tenth to a third smaller.
 
-Then denoised (`queries.denoising`).
+Then denoised (`queries.denoising`): by what all the column's cells tell of their sizes, or by what neighbours tell of
+one another, whichever is better as far as the noisy shares themselves can say. What noise is left says how much the
+column counts in the fit.
 
 Post-processing of the measurements.
 """
@@ -23,7 +25,7 @@ import numpy as np
 
 from equipoise.core import FloatArray
 from equipoise.data_players.mixture_block import Columns, Measured
-from equipoise.queries.denoising import on_simplex, posterior_means
+from equipoise.queries.denoising import estimated, on_simplex
 
 __all__ = ["OneWay", "as_marginals", "denoised", "expected_shares", "pooled_one_ways"]
 
@@ -33,7 +35,7 @@ to twice as much does about as well on all tables tried."""
 
 
 class OneWay(NamedTuple):
-    """A column's shares, and the precision of what they were made of: 0, and all alike, where nothing was measured."""
+    """A column's shares, and their precision: 0, and all alike, where nothing was measured."""
 
     shares: FloatArray
     precision: float
@@ -62,7 +64,7 @@ def pooled_one_ways(
 
 
 def denoised(measured: Mapping[Columns, Measured], sizes: Sequence[int]) -> list[OneWay]:
-    """The distribution of each column, without (much of) the noise, and the precision of what it was made of."""
+    """The distribution of each column, without (much of) the noise."""
     sums = [_without_noise(column) for column in pooled_one_ways(measured, sizes)]
     pooled = pooled_one_ways(measured, sizes, [column.shares for column in sums])
     return [_without_noise(column) for column in pooled]
@@ -110,4 +112,5 @@ def _pooled(
 def _without_noise(column: OneWay) -> OneWay:
     if column.precision == 0.0:
         return column
-    return OneWay(on_simplex(posterior_means(column.shares, column.precision**-0.5)), column.precision)
+    found = estimated(column.shares, column.precision**-0.5)
+    return OneWay(on_simplex(found.values), 1.0 / found.variance)

@@ -6,7 +6,7 @@ from tests.unit.data_players.games import DOMAIN, SHAPE, all_pairs, masked, move
 
 from equipoise.core import Move
 from equipoise.data.distributions import MixtureOfProducts
-from equipoise.data_players.mixture import LEAST, MOST, TO_LARGE, Mixture, max_sweeps, memory_bytes
+from equipoise.data_players.mixture import COARSE, LEAST, MOST, TO_LARGE, Mixture, max_sweeps, memory_bytes
 from equipoise.data_players.mixture_block import Measured
 from equipoise.errors import SettingError
 from equipoise.queries.workload import Group, Workload
@@ -176,6 +176,17 @@ def test_goes_on_while_it_misses_large_cells_where_the_largest_error_matters(mon
     fewest = LEAST[objective] + TO_LARGE[objective] // 2
     assert (len(done) > fewest) == (objective == "max")  # coarse noise is not to be followed
     assert len(done) >= fewest
+
+
+@pytest.mark.parametrize(("num_drafts", "num_sweeps"), [(COARSE - 1, 12), (COARSE, 6)])
+def test_a_long_pilot_counts_for_little_where_there_are_many_drafts(monkeypatch, num_drafts, num_sweeps):
+    monkeypatch.setattr("equipoise.data_players.mixture.best_num_sweeps", lambda *_: 10)
+    done = []
+    monkeypatch.setattr("equipoise.data_players.mixture.report", lambda at, total: done.append((at, total)))
+    workload = all_pairs()
+    moves = [move(np.arange(workload.num_queries), counts(workload, truth()), 100.0)] * (num_drafts + 1)
+    fitted(workload, moves, num_sweeps=None, num_drafts=num_drafts)
+    assert len(done) == num_sweeps + TO_LARGE["both"] // 2
 
 
 @pytest.mark.parametrize(("first", "num_sweeps"), [(0.0, 5), (0.006, 5), (0.008, 9)])

@@ -5,7 +5,7 @@ import pytest
 
 from equipoise.data_players.mixture_block import Measured
 from equipoise.data_players.mixture_one_ways import denoised, pooled_one_ways
-from equipoise.queries.denoising import posterior_means
+from equipoise.queries.denoising import LEAST_LEFT, estimated, posterior_means
 
 SKEWED = np.array([0.85, 0.1, 0.03, 0.01] + [0.001] * 10)
 
@@ -35,6 +35,42 @@ def test_columns_drowned_in_noise_lose_error(num_values):
             one_way = denoised({(0,): marginal}, [num_values])[0].shares
             errors += [np.abs(one_way - exact).sum(), np.abs(clipped(marginal.shares) - exact).sum()]
         assert errors[0] < 0.9 * errors[1]
+
+
+def test_neighbours_tell_of_one_another_where_values_have_an_order():
+    """Ages, say: a bell of 60 values, none of which is seen by itself. Against what cells tell of their sizes alone."""
+    rng = np.random.default_rng(4)
+    exact = np.exp(-(((np.arange(60) - 25.0) / 12.0) ** 2))
+    exact /= exact.sum()
+    errors, stddev = np.zeros(2), 0.02
+    for _ in range(20):
+        marginal = noisy(exact, stddev, rng)
+        found = denoised({(0,): marginal}, [60])[0]
+        # What is left of the noise says how much the column counts: twice as much as measured, no more.
+        assert found.precision == pytest.approx(2.0 / stddev**2)
+        alone = clipped(posterior_means(marginal.shares, stddev))
+        errors += [np.abs(found.shares - exact).sum(), np.abs(alone - exact).sum()]
+    assert errors[0] < 0.7 * errors[1]
+
+
+@pytest.mark.parametrize("kind", ["in order", "in none", "large"])
+def test_an_estimate_is_not_taken_for_better_than_it_is(kind):
+    """The squared error that it says is left, over 200 draws, beside the one that there is; never above the noise's."""
+    rng = np.random.default_rng(5)
+    shapes = {
+        "in order": np.exp(-(((np.arange(40) - 25.0) / 12.0) ** 2)),
+        "in none": rng.permutation(2.0 ** -np.arange(40)),
+        "large": 10.0 + rng.permutation(40),
+    }
+    exact = shapes[kind]
+    said, done = np.zeros(200), np.zeros(200)
+    for number in range(200):
+        found = estimated(exact + rng.normal(0.0, 0.2, 40), 0.2)
+        said[number], done[number] = found.variance, ((found.values - exact) ** 2).mean()
+    assert done.mean() <= 1.1 * said.mean()
+    assert said.max() <= 0.2**2
+    assert said.min() >= LEAST_LEFT * 0.2**2
+    assert (said.mean() > 0.9 * 0.2**2) == (kind == "large")
 
 
 def test_means_keep_the_order_and_are_not_negative():
