@@ -25,7 +25,8 @@ def test_a_shape_is_read_by_the_comparison(folder, shape):
         assert codes.max() < size
         assert len(np.unique(codes)) > size / 2
     independent = [
-        np.bincount(codes, minlength=size) / problem.num_rows for codes, size in zip(problem.codes, shape.sizes)
+        np.bincount(codes, minlength=size) / problem.num_rows
+        for codes, size in zip(problem.codes, shape.sizes, strict=True)
     ]
     product = np.concatenate([_product(independent, group.columns) for group in problem.workload.groups])
     assert np.abs(problem.truth - product).max() > 0.02  # there is something to learn beyond single columns
