@@ -205,17 +205,18 @@ def test_merging_tells_more_where_noise_is_coarse() -> None:
     game = TinyGame(workload, rows)
     exact = workload.count_rows(rows.astype(np.uint8)) / num_rows
 
-    def mean_errors(*, merges: bool) -> list[float]:
+    def errors(*, merges: bool) -> tuple[float, float]:
         algorithm, found = Mixture(num_components=60, num_sweeps=6, merges=merges), []
         for seed in range(5):
-            where = Setting(workload, num_rows, Fraction(1, 300), None, 1, 2**32)
+            where = Setting(workload, num_rows, Fraction(1, 3000), None, 1, 2**32)
             outcome, _, _ = played(algorithm, where, SeededNoise(seed), game=game)
-            found.append(float(np.abs(workload.on(outcome.distribution) - exact).mean()))
-        return found
+            found.append(np.abs(workload.on(outcome.distribution) - exact))
+        return float(np.mean(found)), float(np.mean(np.max(found, axis=1)))
 
-    with_parts, without = mean_errors(merges=True), mean_errors(merges=False)
-    # 1.12e-3 to 1.19e-3 against 1.27e-3 to 1.34e-3
-    assert np.mean(with_parts) < 0.95 * np.mean(without)
+    (mean, largest), (mean_without, largest_without) = errors(merges=True), errors(merges=False)
+    # 1.53e-3 against 1.64e-3, 0.047 against 0.099; with ten times the budget smoothed columns alone tell as much.
+    assert mean < 0.96 * mean_without
+    assert largest < 0.7 * largest_without
 
 
 def test_a_query_that_splits_no_part_has_a_bound_and_one_that_does_has_none() -> None:
