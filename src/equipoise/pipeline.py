@@ -42,6 +42,7 @@ from equipoise.request import (
     Request,
     ledger_beside,
     ledger_location,
+    limits,
     open_account,
     prepare,
 )
@@ -111,12 +112,15 @@ def public_error(request: Request, *, steps: Steps = no_progress) -> PublicError
         raise SettingError("the best-mixture-error is measured with Gaussian noise, so not with a pure budget")
     prepared = prepare(replace(request, method="pmw_pub", options={}))
     setting = prepared.setting
-    public, rho = require_public(setting, "public_error"), setting.rho_per_record
+    public, whole = require_public(setting, "public_error"), limits(request).rho
+    assert whole is not None
+    rho = whole / setting.rows_per_unit**2  # by zCDP, whatever the other method's plan would have been worth
     plan = replace(
         prepared.plan,
         method="public_error",
         options={},
         num_rounds=1,
+        by_mu=False,
         events=((price(event_of(rho), setting.rows_per_unit), 1),),
         forecast=Forecast(0.0, 0.0),
     )

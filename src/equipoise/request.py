@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,12 @@ __all__ = [
 ]
 
 DEFAULT_MEMORY = 4 * 2**30
+
+HAIR = Fraction(1, 10**6)
+"""Part of the rho of a wider plan that is left: selections and discrete noise are not quite in proportion to it."""
+
+MOST_TRIES = 3
+"""Plans that are made for a wider budget, at most: the second is within it but for the hair."""
 
 
 @dataclass(frozen=True)
@@ -168,8 +174,44 @@ def prepare(request: Request, within: Limits | None = None) -> Prepared:
         claim=None if request.pure or within is not None else (request.epsilon, given.delta),
     )
     plan = algorithm.plan(setting)
+    if setting.claim is not None:
+        setting, plan = _widened(algorithm, setting, plan, most=_total(schema))
     require_within(plan, setting)
     return Prepared(request, algorithm, workload, setting, plan, given.delta)
+
+
+def _total(schema: Schema) -> Fraction | None:
+    """The rho that the table's declared total is worth to its ledger; None: none is declared."""
+    return accountant.rho_of(epsilon=schema.epsilon, delta=schema.delta) if schema.epsilon and schema.delta else None
+
+
+def _widened(algorithm: Algorithm, setting: Setting, plan: Plan, most: Fraction | None) -> tuple[Setting, Plan]:
+    """A plan of more rho, where a plan is mostly Gaussian noise and the claim is worth more of that than of zCDP.
+
+    Guarantees:
+        Precondition: `plan` is the algorithm's for the setting, whose rho its claim is worth by zCDP. Statement: the
+        result's plan keeps the claim. Proof: it is the same, or its mu^2/2 was compared, in exact fractions, with what
+        the claim is worth in Gaussian privacy (`gaussian_privacy.worth`). The gate holds the run to it.
+    """
+    assert setting.claim is not None
+    assert setting.rho is not None
+    epsilon, delta = setting.claim
+    worth = accountant.gaussian_worth(epsilon=epsilon, delta=delta)
+    wider, spent = setting, accountant.total(plan.events).gaussian
+    for _ in range(MOST_TRIES if plan.is_fixed else 0):
+        if not spent:
+            break
+        assert wider.rho is not None
+        rho = wider.rho * worth / spent * (1 - HAIR)
+        rho = accountant.exact(float(rho if most is None else min(rho, most)))
+        if rho <= setting.rho:
+            break
+        wider = replace(setting, rho=rho, claim=None)
+        made = replace(algorithm.plan(wider), by_mu=True)
+        spent = made.cost.gaussian
+        if spent and spent <= worth:
+            return wider, made
+    return setting, plan
 
 
 def _publics(request: Request, algorithm: Algorithm) -> tuple[PublicRows, ...]:

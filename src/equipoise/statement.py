@@ -6,6 +6,7 @@ import math
 import platform
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib.metadata import version
@@ -17,6 +18,7 @@ from equipoise.privacy import accountant, events
 from equipoise.privacy.accountant import Cost
 from equipoise.privacy.event_words import describe_event
 from equipoise.privacy.events import Event
+from equipoise.privacy.gate import within
 from equipoise.privacy.stored_events import to_json
 
 __all__ = [
@@ -122,14 +124,17 @@ def statement(
 ) -> dict[str, Any]:
     """The guarantee of one release, from what the ledger was charged and held it to."""
     total = accountant.total((event, 1) for event in charged)
-    if tuning is None:
-        total = _held_to(plan, total)
+    total = _held_to(plan, total) if tuning is None else replace(total, gaussian=None)
 
     def rho_of(cost: Cost) -> Fraction:
         return cost.rho if plan.pure else accountant.rho_at(cost, epsilon=epsilon, delta=delta)
 
     rho = rho_of(total)
     claim: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": float(rho), "rho_exact": str(rho)}
+    by = "zCDP" if tuning is None else "Rényi divergence"
+    if total.gaussian:
+        claim |= {"mu": math.sqrt(2 * total.gaussian), "half_mu_squared_exact": str(total.gaussian)}
+        by = "Gaussian differential privacy"
     if plan.pure:
         claim |= {"pure_epsilon": str(total.epsilon), "delta": 0.0}
     return {
@@ -142,7 +147,7 @@ def statement(
         | {
             "definition": "pure differential privacy"
             if plan.pure
-            else f"(epsilon, delta)-differential privacy by {'zCDP' if tuning is None else 'Rényi divergence'}",
+            else f"(epsilon, delta)-differential privacy by {by}",
             **coverage(total, schema.unit, setting.rows_per_unit),
         },
         "events": listed_events(charged, rho_of),
@@ -184,7 +189,9 @@ def _held_to(plan: Plan, spent: Cost) -> Cost:
     """
     if plan.pure:
         return spent if plan.cost.epsilon is None or spent.epsilon == plan.cost.epsilon else plan.cost
-    return plan.cost if spent.rho < plan.cost.rho else spent
+    if not plan.by_mu:
+        spent = replace(spent, gaussian=None)
+    return spent if within(plan.cost, spent.impure) else plan.cost
 
 
 def _public_data(setting: Setting, chosen: int | None) -> dict[str, Any] | None:

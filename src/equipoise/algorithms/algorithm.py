@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
@@ -131,6 +131,8 @@ class Plan:
         asked: The queries that the moves refer to: the user's workload, or more (marginals of fewer columns,
             further conjunctions), after it.
         records: The bits of each record that the query player needs; None when counts are enough.
+        is_fixed: Whether the run is charged these events and no others; else others that cost no more rho.
+        by_mu: Whether its claim holds by Gaussian privacy, so that the gate must hold the run to its mu.
     """
 
     method: str
@@ -142,11 +144,14 @@ class Plan:
     forecast: Forecast
     asked: Queries
     records: Features | None = None
+    is_fixed: bool = True
+    by_mu: bool = False
 
     @property
     def cost(self) -> Cost:
-        """The price of the whole run."""
-        return accountant.total(self.events)
+        """The price of the whole run; in mu only where it is held to that."""
+        total = accountant.total(self.events)
+        return total if self.by_mu else replace(total, gaussian=None)
 
     @property
     def reserve(self) -> Cost:

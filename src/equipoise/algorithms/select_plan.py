@@ -34,6 +34,7 @@ def plan_rounds(
         memory_bytes=memory,
         forecast=budget.forecast(setting, bound),
         asked=setting.grouped,
+        is_fixed=budget.schedule == "fixed",
     )
 
 

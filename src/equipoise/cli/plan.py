@@ -112,7 +112,7 @@ def _body(prepared: Prepared, budget: Budget) -> dict[str, Any]:
             "delta": 0.0 if made.pure else prepared.delta,
             "rho": float(rho),
             "rows_per_unit": setting.rows_per_unit,
-            "curve": {f"{d:g}": accountant.epsilon_of(rho=rho, delta=d) for d in CURVE},
+            "curve": {f"{d:g}": accountant.epsilon_at(made.cost, delta=d) for d in CURVE},
         },
         "events": [
             {

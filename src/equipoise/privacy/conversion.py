@@ -12,6 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from equipoise.errors import SettingError
+from equipoise.privacy import gaussian_privacy
 from equipoise.privacy.cost import Cost
 from equipoise.privacy.random_runs import log_above
 from equipoise.privacy.short_fractions import exact, short_above
@@ -123,13 +124,18 @@ def epsilon_at(cost: Cost, *, delta: float) -> float:
 
     With the terms of tuning the conversion's exponent is (a - 1)(a rho - (epsilon - shift)) + log(factor): that of rho
     alone, for a smaller epsilon and a smaller delta. A cost with a delta of its own leaves less of it: delta less
-    (1 + e^epsilon) times its own (Lemma D); infinite where nothing is left.
+    (1 + e^epsilon) times its own (Lemma D); infinite where nothing is left. Where the cost is known in Gaussian privacy
+    too, the smaller of the two epsilons.
 
     Guarantees:
         Precondition: a mechanism of that cost: but for probability `cost.delta`, its divergence of order a is at most
         rho a + shift + log(factor)/(a - 1) for every a. Statement: (result, delta)-DP. Proof: the paragraph above, with
-        canonne2020discrete (arXiv v4), Proposition 12, at the order that belongs to rho, smaller epsilon and delta.
+        canonne2020discrete (arXiv v4), Proposition 12, at the order that belongs to rho, smaller epsilon and delta; or
+        `gaussian_privacy.epsilon_of`.
     """
+    if cost.gaussian is not None:
+        by_zcdp = epsilon_at(replace(cost, gaussian=None), delta=delta)
+        return min(by_zcdp, gaussian_privacy.epsilon_of(cost.gaussian, delta=delta))
     if cost.delta:
         return _epsilon_of_rest(cost, delta)
     if cost.factor == 1:

@@ -52,6 +52,9 @@ def within(spent: Cost, reserved: Cost) -> bool:
             and spent.delta <= reserved.delta
             and spent.conditional_epsilon <= reserved.conditional_epsilon
         )
+    most = reserved.gaussian
+    if most is not None and not spent.is_nothing and (spent.gaussian is None or spent.gaussian > most):
+        return False
     return (
         spent.rho <= reserved.rho
         and spent.delta <= reserved.delta

@@ -15,7 +15,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from equipoise.errors import SettingError
-from equipoise.privacy import separators
+from equipoise.privacy import gaussian_privacy, separators
 from equipoise.privacy.analyst_accountant import game_epsilon
 from equipoise.privacy.cost import Cost
 from equipoise.privacy.events import (
@@ -51,7 +51,8 @@ def cost(event: Event) -> Cost:
     Guarantees:
         Precondition: the event's sensitivity bounds the change between neighbouring tables.
         Postcondition: a mechanism described by `event` is rho-zCDP (up to `delta`), and epsilon-DP where epsilon is
-        given.
+        given; and mu-GDP where `gaussian` = mu^2/2 is: Gaussian noise, the exponential mechanism, and groups of them
+        (`gaussian_privacy`; a group of k multiplies mu by at most k: Lemma G, docs).
 
         ==================== ============= ========== ===========================================================
         kind                 rho           epsilon    why
@@ -77,8 +78,9 @@ def cost(event: Event) -> Cost:
         ==================== ============= ========== ===========================================================
 
     Example:
-        >>> cost(Exponential(Fraction(1, 10))) == Cost(rho=Fraction(1, 800), epsilon=Fraction(1, 10))
-        True
+        >>> found = cost(Exponential(Fraction(1, 10)))
+        >>> str(found.rho), str(found.epsilon), round(float(found.gaussian), 7)
+        ('1/800', '1/10', 0.0019633)
     """
     price = _price(event)
     if not conditional(event):
@@ -90,19 +92,21 @@ def _price(event: Event) -> Cost:
     """The price of one event, that of a conditional one as if its certificates were proven."""
     match event:
         case Gaussian(sensitivity_squared, variance):
-            return Cost(short_above(Fraction(sensitivity_squared) / (2 * variance)), None)
+            squared = Fraction(sensitivity_squared)
+            gaussian = gaussian_privacy.measured(squared, variance)
+            return Cost(short_above(squared / (2 * variance)), None, gaussian=gaussian)
         case Laplace(sensitivity, scale):
             pure = Fraction(sensitivity) / scale
             return Cost(pure * pure / 2, pure)
         case Exponential(epsilon, num_selected):
-            return Cost(num_selected * epsilon * epsilon / 8, num_selected * epsilon)
+            return _selection(epsilon, epsilon * epsilon / 8) * num_selected
         case PermuteAndFlip(epsilon):
             return Cost(epsilon * epsilon / 2, epsilon)
         case ConditionalRelease(epsilon, max_hits, delta):
             calls = calls_of_conditional_release(epsilon=epsilon, max_hits=max_hits, delta=delta)
             return Cost(calls * epsilon * epsilon / 2, None, delta)
         case Draws(epsilon, num_draws):
-            return Cost(num_draws * short_above(epsilon * epsilon / 8), num_draws * epsilon)
+            return _selection(epsilon, short_above(epsilon * epsilon / 8)) * num_draws
         case Coins(rate, slack, spread, num_coins):
             return _coin(rate, slack, spread) * num_coins
         case SeparatorLaplace(num_separators, grid, gap, scale):
@@ -138,13 +142,19 @@ def _price(event: Event) -> Cost:
                     "what needs a delta of its own (conditional release, Gaussian noise on separators, PRSMA) is not"
                     " offered for tables with several rows a unit"
                 )
-            return Cost(one.rho * size * size, None if one.epsilon is None else one.epsilon * size, one.delta)
+            grouped = None if one.gaussian is None else one.gaussian * size * size
+            of_all = None if one.epsilon is None else one.epsilon * size
+            return Cost(one.rho * size * size, of_all, one.delta, gaussian=grouped)
         case Tuned(budget, is_pure, law, stop):
             if is_pure:
                 pure = (1 + exponent(law)) * budget
                 return Cost(pure * pure / 2, pure)
             added, factor = short_above(shift(law, stop, budget)), short_above(mean_runs(law, stop))
             return Cost(budget, None, shift=added, factor=factor)
+
+
+def _selection(epsilon: Fraction, rho: Fraction) -> Cost:
+    return Cost(rho, epsilon, gaussian=gaussian_privacy.selected(epsilon))
 
 
 def total(events: Iterable[tuple[Event, int]]) -> Cost:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 from equipoise.report.numbers import count, percent, power, significant
@@ -22,6 +23,7 @@ class Guarantee(NamedTuple):
     epsilon: str
     delta: str
     rho: str
+    mu: str | None
     curve: tuple[tuple[str, str], ...]
 
 
@@ -34,17 +36,23 @@ class Spent(NamedTuple):
     share: float
 
 
-def largest_power(epsilon: float, delta: float, level: float = LEVEL) -> float:
+def largest_power(epsilon: float, delta: float, level: float = LEVEL, mu: float | None = None) -> float:
     """The largest power of a test, of that level, that tells two neighbouring tables apart from the release.
 
     Guarantees:
         For every event E of an (epsilon, delta)-private output, Pr[E | one] <= e^epsilon Pr[E | other] + delta, in both
-        directions; the rejection region and its complement are such events.
+        directions; the rejection region and its complement are such events. Of a mu-GDP output it is at most that of
+        the best test of N(0, 1) against N(mu, 1), by definition.
 
     Example:
         >>> round(largest_power(1.0, 0.0), 4), largest_power(0.0, 0.0)
         (0.1359, 0.05)
+        >>> round(largest_power(1.0, 1e-9, mu=0.178), 4)
+        0.0712
     """
+    if mu is not None:
+        normal = NormalDist()
+        return min(largest_power(epsilon, delta, level), normal.cdf(normal.inv_cdf(level) + mu))
     # Beyond e^700 a float overflows; the bound is 1 long before.
     grown = math.exp(min(epsilon, 700.0))
     return max(level, min(1.0, grown * level + delta, 1 - (1 - delta - level) / grown))
@@ -82,7 +90,8 @@ def guarantee(statement: dict[str, Any]) -> Guarantee:
     """The guarantee of a statement in words."""
     claim = statement["guarantee"]
     epsilon, delta = float(claim["epsilon"]), float(claim["delta"])
-    bound = largest_power(epsilon, delta)
+    mu = claim.get("mu")
+    bound = largest_power(epsilon, delta, mu=mu)
     protected = _protected(claim, str(statement["table"]))
     up_to = f", up to an added probability of {power(delta)}" if delta else ""
     promise = (
@@ -96,7 +105,8 @@ def guarantee(statement: dict[str, Any]) -> Guarantee:
         f" table from the other, has power at most {percent(bound, 1)}."
     )
     curve = tuple((power(float(d)), f"{float(e):.3f}") for d, e in claim["curve"].items())
-    return Guarantee(promise, test, significant(epsilon), power(delta), significant(float(claim["rho"])), curve)
+    rho, said = significant(float(claim["rho"])), None if mu is None else significant(float(mu))
+    return Guarantee(promise, test, significant(epsilon), power(delta), rho, said, curve)
 
 
 MAX_EVENTS = 12

@@ -63,9 +63,16 @@ def _guarantee(claim: Mapping[str, Any], total: Terms) -> Iterator[Check]:
         yield _at_least(f"epsilon at delta {delta:.3g}", stated, needed_epsilon(total, delta, stated))
     if not total.shift:
         yield _at_least("rho", float(Fraction(claim["rho_exact"])), float(total.rho))
+    if (half := claim.get("half_mu_squared_exact")) is not None:
+        found = math.inf if total.gaussian is None else float(total.gaussian)
+        yield _at_least("half of mu squared", float(Fraction(half)), found)
+        mu = math.sqrt(2 * Fraction(half))
+        is_close = math.isclose(claim["mu"], mu, rel_tol=TOLERANCE)
+        yield Check("mu as a number", f"{claim['mu']:.9g}", f"{mu:.9g}", is_close)
     for at, value in claim["curve"].items():
         # The curve is of what the events cost where nothing unlikely happened; a delta of their own comes on top.
-        found = epsilon(Terms(total.rho, None, Fraction(0), total.shift, total.log_factor), float(at))
+        shape = Terms(total.rho, None, Fraction(0), total.shift, total.log_factor, gaussian=total.gaussian)
+        found = epsilon(shape, float(at))
         yield _at_least(f"epsilon at delta {at}", float(value), found)
     stated_condition = "conditional" in claim
     rho = float(Fraction(claim["rho_exact"]))

@@ -40,6 +40,8 @@ class Guarantee(_Part):
     delta: float = Field(ge=0, lt=1, description="0 for pure differential privacy.")
     rho: float = Field(ge=0, description="Zero-concentrated privacy; of a tuned release, at this epsilon and delta.")
     rho_exact: Exact
+    mu: float | None = Field(default=None, description="Gaussian privacy, where all of it has such a price.")
+    half_mu_squared_exact: Exact | None = None
     pure_epsilon: Exact | None = Field(default=None, description="Present when delta is 0.")
     definition: str
     adjacency: str = Field(description="Which tables are neighbours.")

@@ -6,6 +6,7 @@ import math
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
+from equipoise.verification.gaussian import noise, selection
 from equipoise.verification.terms import DIGITS, UPWARDS, Body, Terms, exact, price_of, terms_of
 
 __all__: list[str] = []
@@ -15,14 +16,20 @@ def _above(value: Decimal) -> Fraction:
     return Fraction(value) * (1 + Fraction(UPWARDS))
 
 
-def _pure(each: Fraction, number: int = 1, *, curvature: Fraction = Fraction(1, 2)) -> Terms:
-    """So many steps of a pure epsilon: rho is a half of its square, or less where the log-ratio's range is known."""
-    return Terms(rho=number * curvature * each**2, pure=number * each)
+def _pure(epsilon: Fraction) -> Terms:
+    """A step of which nothing but its pure epsilon is known."""
+    return Terms(rho=epsilon**2 / 2, pure=epsilon)
+
+
+def _selection(epsilon: Fraction) -> Terms:
+    """A step whose log-ratio has the range epsilon."""
+    return Terms(rho=epsilon**2 / 8, pure=epsilon, gaussian=selection(epsilon))
 
 
 @price_of("gaussian")
 def _gaussian(body: Body) -> Terms:
-    return Terms(rho=exact(body["sensitivity_squared"]) / exact(body["variance"]) / 2, pure=None)
+    squared, variance = exact(body["sensitivity_squared"]), exact(body["variance"])
+    return Terms(rho=squared / variance / 2, pure=None, gaussian=noise(squared, variance))
 
 
 @price_of("laplace")
@@ -32,12 +39,12 @@ def _laplace(body: Body) -> Terms:
 
 @price_of("exponential")
 def _exponential(body: Body) -> Terms:
-    return _pure(exact(body["epsilon"]), body["num_selected"], curvature=Fraction(1, 8))
+    return _selection(exact(body["epsilon"])).times(body["num_selected"])
 
 
 @price_of("draws")
 def _draws(body: Body) -> Terms:
-    return _pure(exact(body["epsilon"]), body["num_draws"], curvature=Fraction(1, 8))
+    return _selection(exact(body["epsilon"])).times(body["num_draws"])
 
 
 @price_of("permute_and_flip")
@@ -114,7 +121,8 @@ def _group(body: Body) -> Terms:
     if size > 1 and (one.delta or one.shift or one.log_factor):
         raise ValueError("no rule for several rows a unit")
     pure = None if one.pure is None else size * one.pure
-    return Terms(size**2 * one.rho, pure, one.delta, conditional=one.conditional)
+    gaussian = None if one.gaussian is None else size**2 * one.gaussian
+    return Terms(size**2 * one.rho, pure, one.delta, conditional=one.conditional, gaussian=gaussian)
 
 
 @price_of("tuned")

@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from equipoise.errors import OutputError
+from equipoise.verification.gaussian import epsilon_of_gaussian
 
 __all__ = ["PRICES", "Terms", "add_up", "epsilon", "exact", "price_of", "terms_of"]
 
@@ -33,7 +34,7 @@ class Terms:
     """A bound on the Rényi divergence of every order a: rho a + shift + log_factor / (a - 1), outside delta.
 
     `pure` bounds it at every order, where the event has such a bound. `conditional` says whether any of it rests on a
-    solver's certificate.
+    solver's certificate. `gaussian` is mu^2/2 of Gaussian differential privacy, where the event has that.
     """
 
     rho: Fraction = Fraction(0)
@@ -42,12 +43,14 @@ class Terms:
     shift: Fraction = Fraction(0)
     log_factor: Fraction = Fraction(0)
     conditional: bool = False
+    gaussian: Fraction | None = None
 
     def times(self, number: int) -> Terms:
         """The same event so many times."""
         pure = None if self.pure is None else self.pure * number
         more = (self.delta * number, self.shift * number, self.log_factor * number)
-        return Terms(self.rho * number, pure, *more, self.conditional)
+        gaussian = None if self.gaussian is None else self.gaussian * number
+        return Terms(self.rho * number, pure, *more, self.conditional, gaussian)
 
 
 Price: TypeAlias = Callable[[Body], Terms]
@@ -92,7 +95,7 @@ def exact(text: Any) -> Fraction:
 
 def add_up(parts: Iterable[Terms]) -> Terms:
     """The price of all of them, in any order, each chosen after seeing the others' results."""
-    result = Terms()
+    result = Terms(gaussian=Fraction(0))
     for part in parts:
         pure = None if result.pure is None or part.pure is None else result.pure + part.pure
         result = Terms(
@@ -102,6 +105,7 @@ def add_up(parts: Iterable[Terms]) -> Terms:
             result.shift + part.shift,
             result.log_factor + part.log_factor,
             result.conditional or part.conditional,
+            None if result.gaussian is None or part.gaussian is None else result.gaussian + part.gaussian,
         )
     return result
 
@@ -113,7 +117,8 @@ def epsilon(terms: Terms, delta: float) -> float:
         For every order a > 1, divergence at most D_a implies (epsilon, delta)-DP with
         epsilon = D_a + log(1 - 1/a) - (log delta + log a)/(a - 1)  (canonne2020discrete, Proposition 12 in v4, solved
         for epsilon). Any order is valid, so the search (golden sections in log(a - 1)) can only overestimate. A
-        statement whose terms have a delta of their own needs it taken off first: see `claims.needed_epsilon`.
+        statement whose terms have a delta of their own needs it taken off first: see `claims.needed_epsilon`. Where
+        all is priced in Gaussian privacy, the smaller of the two.
     """
     with localcontext(Context(prec=DIGITS)):
         log_delta = Decimal(delta).ln()
@@ -126,7 +131,8 @@ def epsilon(terms: Terms, delta: float) -> float:
 
         found = _least(bound, Decimal(-20), Decimal(40))
         capped = found if terms.pure is None else min(found, _decimal(terms.pure))
-        return _float_above(max(capped, Decimal(0)) * (1 + UPWARDS))
+        by_order = _float_above(max(capped, Decimal(0)) * (1 + UPWARDS))
+    return by_order if terms.gaussian is None else min(by_order, epsilon_of_gaussian(terms.gaussian, delta))
 
 
 def _least(function: Callable[[Decimal], Decimal], low: Decimal, high: Decimal) -> Decimal:

@@ -95,7 +95,8 @@ def definitions_of(claim: Mapping[str, Any], *, is_zcdp: bool) -> tuple[str, ...
     usual = "(epsilon, delta)-differential privacy"
     if not is_zcdp:
         return (usual, f"{usual} by Rényi divergence")
-    return (usual, f"{usual} by zCDP", f"{usual} by zCDP, for all answers to all analysts together")
+    together = f"{usual} by zCDP, for all answers to all analysts together"
+    return (usual, f"{usual} by zCDP", f"{usual} by Gaussian differential privacy", together)
 
 
 def adjacency_of(claim: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import dp_accounting
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from equipoise.errors import SettingError
 from equipoise.privacy import accountant
 from equipoise.privacy.accountant import Cost, cost
-from equipoise.privacy.events import ConditionalRelease, Exponential, Gaussian, Group, Laplace, PermuteAndFlip
+from equipoise.privacy.events import ConditionalRelease, Event, Exponential, Gaussian, Group, Laplace, PermuteAndFlip
 
 GOLDEN_RHO = [
     (1.0, 1e-6, 0.02435597),
@@ -59,6 +60,10 @@ def test_never_below_the_true_loss_of_gaussian_noise(stddev: float, times: int) 
 
 def test_costs() -> None:
     e = Fraction(1, 10)
+
+    def cost(event: Event) -> Cost:
+        return replace(accountant.cost(event), gaussian=None)
+
     assert cost(Exponential(e)) == Cost(Fraction(1, 800), e)
     assert cost(Exponential(e, 25)) == Cost(Fraction(25, 800), 25 * e)
     assert cost(PermuteAndFlip(e)) == Cost(Fraction(1, 200), e)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from tests.noise import NoNoise
 from equipoise.core import Move
 from equipoise.errors import BudgetError, LedgerError
 from equipoise.privacy import accountant, chain, store
-from equipoise.privacy.accountant import Cost
+from equipoise.privacy.accountant import Cost, cost
 from equipoise.privacy.analyst_opening import close_session
 from equipoise.privacy.events import Exponential, Gaussian, Group
 from equipoise.privacy.gate import Gate, Turn
@@ -53,7 +54,7 @@ def test_a_run_reserves_spends_and_gives_the_rest_back(ledger_location: str) -> 
     run = start(account, RHO / 2)
     assert account.held().rho == RHO / 2
     Gate(run, noise=NoNoise()).play(pay(SELECT))
-    assert run.spent() == Cost(Fraction(1, 800), Fraction(1, 10))
+    assert run.spent() == cost(SELECT)
     assert account.held().rho == RHO / 2
     run.finish()
     assert account.held().rho == Fraction(1, 800)
@@ -256,11 +257,12 @@ def test_the_entries_of_a_release_are_these_and_no_others(tmp_path: Path) -> Non
     answer = hashlib.sha256(body).hexdigest()
     seed = hashlib.sha256(b'["r1", "7"]').hexdigest()
     event = {"kind": "exponential", "epsilon": "1/10", "num_selected": 1}
+    price = f"1/800 1/10 0 g{cost(SELECT).gaussian}"
     assert [json.loads(row.body) for row in rows] == [
         {"what": "account", "name": "people", "epsilon": "3.0", "delta": "1e-09", "rows_per_unit": 1},
         {"what": "reserve", "run": "r1", "cost": f"{RHO / 2} - 0", "plan": {"seed": 1}, "unit_seed": seed},
-        {"what": "event", "run": "r1", "move": 0, "event": event, "cost": "1/800 1/10 0", "answer": answer},
-        {"what": "done", "run": "r1", "spent": "1/800 1/10 0"},
+        {"what": "event", "run": "r1", "move": 0, "event": event, "cost": price, "answer": answer},
+        {"what": "done", "run": "r1", "spent": price},
         {"what": "total", "epsilon": "4.0", "delta": "1e-08"},
     ]
     assert [row.run for row in rows] == [None, "r1", "r1", "r1", None]
@@ -367,3 +369,22 @@ def test_a_ledger_in_memory_has_no_anchor_and_counts_all_the_same() -> None:
     assert account.held().rho == RHO / 2
     with pytest.raises(BudgetError):
         start(account, RHO, "r2")
+
+
+def test_a_ledger_of_a_version_that_knew_no_mu_goes_on(ledger_location: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its entries and sums have no such term; what comes after has, and a sum with both has none."""
+    from equipoise.privacy import run as run_module
+
+    written = run_module.cost_to_text
+    account = open_account(ledger_location)
+    begun = start(account, RHO / 2)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(run_module, "cost_to_text", lambda price: written(replace(price, gaussian=None)))
+        Gate(begun, noise=NoNoise()).play(pay(SELECT))
+    assert begun.spent() == replace(cost(SELECT), gaussian=None)
+    account.verify()
+    Gate(begun, noise=NoNoise()).play(pay(SELECT))
+    assert begun.spent() == replace(cost(SELECT) * 2, gaussian=None)
+    begun.finish()
+    account.verify()
+    assert account.held().gaussian is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -50,6 +51,9 @@ def test_the_power_is_bounded_by_both_sides_of_the_definition() -> None:
     assert largest_power(5.0, 0.0) == pytest.approx(1 - 0.95 * 2.718281828459045**-5)
     assert largest_power(1e6, 0.0) == 1.0
     assert largest_power(0.0, 1.0) == 1.0
+    # Neyman and Pearson: N(0, 1) against N(mu, 1) at level 0.05, z = 1.6449; where epsilon says less, that counts.
+    assert largest_power(1.0, 1e-9, mu=0.178) == pytest.approx(0.5 * math.erfc((1.6448536 - 0.178) / math.sqrt(2)))
+    assert largest_power(0.01, 0.0, mu=3.0) == largest_power(0.01, 0.0)
 
 
 def test_a_unit_is_named_with_its_rows() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import get_args
 
@@ -106,7 +107,10 @@ def test_what_is_added_up_is_the_sum() -> None:
     one, two = Terms(Fraction(1), Fraction(2), Fraction(3), Fraction(4), Fraction(5)), Terms(Fraction(1), None)
     assert add_up([one, one]) == one.times(2)
     assert add_up([one, two]).pure is None
-    assert add_up([]) == Terms()
+    assert add_up([]) == Terms(gaussian=Fraction(0))
+    half = replace(two, gaussian=Fraction(1, 2))
+    assert add_up([half, half]).gaussian == 1
+    assert add_up([half, two]).gaussian is None
 
 
 @pytest.mark.parametrize(
