@@ -28,7 +28,7 @@ from equipoise.data_players.mixture_block import Columns, Measured
 from equipoise.data_players.mixture_prior import prepared
 from equipoise.engines.scan import count
 from equipoise.evaluation import errors_of
-from equipoise.privacy.conversion import rho_of
+from equipoise.privacy.gaussian_privacy import worth
 from equipoise.privacy.private import reveal
 from equipoise.queries.build import build
 from equipoise.queries.workload import Group, Workload
@@ -79,7 +79,7 @@ class Known:
 
 def limits(known: Known, epsilon: float) -> dict[str, tuple[float, float]]:
     """Largest and mean error, by row of the table."""
-    resolution = known.num_rows**2 * float(rho_of(epsilon=epsilon, delta=known.num_rows**-2.0))
+    resolution = known.num_rows**2 * float(worth(epsilon=epsilon, delta=known.num_rows**-2.0))
     tried = []
     for powers in POWERS:
         runs = [known.errors(known.measured(np.random.default_rng(k), resolution, powers)) for k in range(NUM_RUNS)]
