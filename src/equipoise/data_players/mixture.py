@@ -38,13 +38,17 @@ BEYOND: dict[Objective, float] = {"mean": 1.0, "both": 1.2, "max": 1.4}
 """Sweeps relative to the best for squared error. On all tables tried the mean error is least at about that many or a
 few less; then it grows slowly while the largest error still falls."""
 
-LEAST: dict[Objective, int] = {"mean": 2, "both": 3, "max": 6}
-"""Sweeps at least. Where noise outweighs all else the pilot cannot tell two sweeps from four, and fewer do not reach
+SHORT_OF: dict[Objective, float] = {"mean": 0.65, "both": 0.65, "max": 1.0}
+"""The same where the noise is so coarse that there are drafts. There every sweep follows noise, too, so what is large
+is left to the sweeps for large cells: the largest error is the same, the mean error a twentieth smaller."""
+
+LEAST: dict[Objective, int] = {"mean": 4, "both": 4, "max": 6}
+"""Sweeps at least. Where noise outweighs all else the pilot cannot tell two sweeps from eight, and fewer do not reach
 the largest cells."""
 
-COARSE, MOST_COARSE = 4, 5
-"""Drafts from which the noise is so coarse that a pilot cannot tell two sweeps from eight, and what then counts of its
-word at most. With eight the mean error is a twentieth larger than with five or six, and the largest error the same."""
+COARSE = 4
+"""Drafts from which it is so: no pilot is asked, and there are no more than the least. With six sweeps in place of four
+the mean error is one to six per cent larger."""
 
 MOST: dict[Objective, int] = {"mean": 0, "both": 30, "max": 45}
 """Sweeps up to which a fit goes on beyond that while it misses large cells (`share_missed`). The pilot's loss is nearly
@@ -58,7 +62,7 @@ matters, none is excused."""
 
 TO_LARGE: dict[Objective, int] = {"mean": 4, "both": 6, "max": 12}
 """Sweeps after that, drawn to the large cells alone (`mixture_large`). The mean error falls for four to eight, then it
-grows again. Where the noise is so coarse that there are drafts, half of them: what draws is then noise sooner."""
+grows again."""
 
 LOOK_EVERY = 4
 """Sweeps between two looks at what is missed."""
@@ -129,8 +133,9 @@ class Mixture:
         num_rows: n; moves carry counts out of n.
         num_components: K.
         num_sweeps: Sweeps over the columns in the first round; later rounds make a quarter of them. None: as many as a
-            pilot fit says (`best_num_sweeps`), times what the objective asks for; a few at most where there are many
-            drafts. A few for the large cells follow.
+            pilot fit says (`best_num_sweeps`), times what the objective asks for; as few as will do where there are
+            many drafts. A few for the large cells follow.
+        num_to_large: Those; None: as many as the objective asks for.
         num_drafts: Rounds, from the first, that are answered by a draft: a quick fit from scratch, for a query player
             that will look at it and measure more.
         objective: Whether the mean or the largest error of the answers matters more: the fit leaves small cells alone
@@ -142,6 +147,7 @@ class Mixture:
     num_rows: int
     num_components: int = 1000
     num_sweeps: int | None = None
+    num_to_large: int | None = None
     objective: Objective = "both"
     num_drafts: int = 0
 
@@ -217,7 +223,7 @@ class Mixture:
 
     @property
     def _to_large(self) -> int:
-        return TO_LARGE[self.objective] // (1 if self.num_drafts == 0 else 2)
+        return TO_LARGE[self.objective] if self.num_to_large is None else self.num_to_large
 
     @property
     def _fewer_components(self) -> int:
@@ -226,12 +232,13 @@ class Mixture:
     def _num_sweeps(self, rng: np.random.Generator, measured: Mapping[Columns, Measured]) -> int:
         if self.num_sweeps is not None:
             return self.num_sweeps
+        if self.num_drafts >= COARSE:
+            return LEAST[self.objective]
         # Half the components overfit at about the same sweep, in half the time.
         sizes = self.workload.domain.sizes
         best = best_num_sweeps(rng, measured, sizes, self._fewer_components, max_sweeps(sizes, measured))
-        if self.num_drafts >= COARSE:
-            best = min(best, MOST_COARSE)
-        return max(LEAST[self.objective], math.ceil(BEYOND[self.objective] * best))
+        relative = SHORT_OF if self.num_drafts else BEYOND
+        return max(LEAST[self.objective], math.ceil(relative[self.objective] * best))
 
     def play(self, state: Mixed) -> MixtureOfProducts:
         """The fitted mixture."""

@@ -3,7 +3,9 @@
 Sweeps learn a dependence by making components of it grow, and one that only few components show grows slowly: where
 two values of a twentieth of the rows always come together, a start from independent columns has one component in 400
 for them, and a fit that must stop early (the rest is noise) stops before they have become twenty. So cells of pairs
-that are beyond doubt far above independence get their components at once. Post-processing of the measurements.
+that are likely far above independence get their components at once, as many as are to be expected given what was
+measured. How likely that is beforehand, is what all pairs together tell (empirical Bayes); and pairs that were measured
+again because a selection found them are asked by themselves. Post-processing of the measurements.
 
 With shares a and b of the two values and p of both together, a part d of the components that has nothing else, the
 others being independent, gives p = d + (a - d)(b - d)/(1 - d); hence d = (p - ab)/(1 + p - a - b). One cell after the
@@ -28,16 +30,34 @@ NUM_DRAWS = 8
 """Values that a component's column starts with. With fewer, sweeps are faster and the start is further from the product
 of one-way marginals, which small budgets cannot afford."""
 
-BEYOND_DOUBT = 3.5
-"""Standard deviations above independence from which a cell is believed. Of the cells that have `ROOM`, some hundreds,
-one in several tables is there by chance."""
+PARTS = np.linspace(0.0, 1.0, 21)
+"""How far a cell may lie above independence, as parts of the way to where one value implies the other."""
 
-ROOM = 2.5
-"""Standard deviations that a cell must be able to lie above independence at all, given its two values' own shares: what
-is seen above that must be noise for the most part."""
+TOGETHER = 8
+"""From there on two values come together. Weaker dependences are spread over many cells and learnt by sweeps; each of
+the weaker parts is a quarter as likely as the one before: most cells are as independent columns make them."""
 
-NEARLY = 0.4
-"""Of that room, the part that must be taken. Weaker dependences are spread over many cells and learnt by sweeps."""
+SELDOM, AT_LEAST, AT_MOST = 0.01, 0.001, 0.3
+"""Cells of values that come together, as a share of those that could show it: what is thought before any cell is seen,
+and what is never gone beyond."""
+
+NUM_THOUGHT = 10
+"""Cells that what is thought counts for: a few cells alone do not tell how seldom it is."""
+
+ROOM = 1.5
+"""Standard deviations that a cell must be able to lie above independence, given its two values' own shares: with less
+room it could not show that they come together."""
+
+LIKELY = 0.2
+"""Probability from which a cell is believed, as far as it is likely. With 0.5 the largest error is up to half as much
+again where a selection has missed such a pair."""
+
+AGAIN = 0.8
+"""Standard deviation of a pair that counts as measured again, relative to the median of all pairs: it was selected, so
+its values come together more often than others'."""
+
+NUM_STEPS = 30
+"""Steps of expectation and maximisation."""
 
 PRECISE = 0.0015
 """Standard deviation below which a pair is left to the sweeps: so little noise lets them go on until they have learnt
@@ -59,36 +79,77 @@ class Together(NamedTuple):
 
 
 def values_together(measured: Mapping[Columns, Measured], one_ways: Sequence[FloatArray]) -> list[Together]:
-    """The cells of pairs that are beyond doubt far above independence, the furthest first.
+    """The cells of pairs that are likely to be far above independence, the furthest first.
 
     Args:
         measured: Noisy marginals; those not measured whole are left out.
         one_ways: The distribution of each column, as far as it is known.
     """
+    pairs = {c: pair for c, pair in pooled_pairs(measured, one_ways).items() if pair.stddev >= PRECISE}
+    usual = float(np.median([pair.stddev for pair in pairs.values()])) if pairs else 0.0
     found = []
-    for columns, pair in pooled_pairs(measured, one_ways).items():
-        if pair.stddev >= PRECISE:
-            found += _of_pair(columns, pair, one_ways)
+    for again in (True, False):
+        alike = {c: pair for c, pair in pairs.items() if (pair.stddev < AGAIN * usual) == again}
+        seldom = _how_seldom(alike, one_ways)
+        for columns, pair in alike.items():
+            found += _of_pair(columns, pair, one_ways, seldom)
     return [cell for _, cell in sorted(found, key=lambda each: -each[0])]
 
 
-def _of_pair(columns: tuple[int, int], pair: Pooled, one_ways: Sequence[FloatArray]) -> list[tuple[float, Together]]:
-    """The cells of one pair, each with how far it is believed to be above what those before it leave."""
+def _log_prior(seldom: float) -> FloatArray:
+    """Of each of the parts that a cell may lie above independence."""
+    weaker = 0.25 ** np.arange(TOGETHER)
+    prior = np.full(len(PARTS), seldom / (len(PARTS) - TOGETHER))
+    prior[:TOGETHER] = (1.0 - seldom) * weaker / weaker.sum()
+    return np.asarray(np.log(prior))
+
+
+def _log_likelihoods(above: FloatArray, room: FloatArray, stddev: float) -> FloatArray:
+    """Of each part (last axis) for cells seen so far above independence, of the room that they have."""
+    return np.asarray(-0.5 * ((above[..., None] - PARTS * room[..., None]) / stddev) ** 2)
+
+
+def _normalised(logs: FloatArray) -> FloatArray:
+    weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+def _how_seldom(pairs: Mapping[tuple[int, int], Pooled], one_ways: Sequence[FloatArray]) -> float:
+    """The share of cells that are of values that come together, by maximum likelihood over all that could show it."""
+    seen = [np.zeros((0, len(PARTS)))]
+    for (i, j), (shares, stddev) in pairs.items():
+        expected = np.multiply.outer(one_ways[i], one_ways[j])
+        room = np.minimum.outer(one_ways[i], one_ways[j]) - expected
+        shows = room > ROOM * stddev
+        seen.append(_log_likelihoods((shares - expected)[shows], room[shows], stddev))
+    likelihoods = np.concatenate(seen)
+    seldom = SELDOM
+    for _ in range(NUM_STEPS):
+        together = _normalised(likelihoods + _log_prior(seldom))[:, TOGETHER:].sum()
+        found = float(together + NUM_THOUGHT * SELDOM) / (len(likelihoods) + NUM_THOUGHT)
+        seldom = min(max(found, AT_LEAST), AT_MOST)
+    return seldom
+
+
+def _of_pair(
+    columns: tuple[int, int], pair: Pooled, one_ways: Sequence[FloatArray], seldom: float
+) -> list[tuple[float, Together]]:
+    """The cells of one pair, each with how far it is expected to be above what those before it leave."""
     shares, stddev = pair
     a, b = (one_ways[c].copy() for c in columns)
     left, found, taken = 1.0, [], np.zeros(shares.shape)
     for _ in range(shares.size):
         expected = np.multiply.outer(a, b) / left
-        above, room = shares - taken - expected, np.minimum(a[:, None], b[None, :]) - expected
-        strong = (above > BEYOND_DOUBT * stddev) & (room > ROOM * stddev) & (above > NEARLY * room) & (taken == 0.0)
-        if not strong.any():
+        room = np.minimum.outer(a, b) - expected
+        parts = _normalised(_log_likelihoods(shares - taken - expected, room, stddev) + _log_prior(seldom))
+        likely = (parts[..., TOGETHER:].sum(axis=-1) > LIKELY) & (room > ROOM * stddev) & (taken == 0.0)
+        if not likely.any():
             break
-        # A standard deviation less than was seen: too many components are harder to unlearn than too few.
-        believed = np.minimum(above, room) * (1.0 - stddev / np.maximum(above, stddev))
-        v, w = np.unravel_index(int(np.where(strong, believed, -np.inf).argmax()), shares.shape)
-        both = expected[v, w] + believed[v, w]
+        above = (parts[..., TOGETHER:] @ PARTS[TOGETHER:]) * room
+        v, w = np.unravel_index(int(np.where(likely, above, -np.inf).argmax()), shares.shape)
+        both = expected[v, w] + above[v, w]
         part = float((both * left - a[v] * b[w]) / (left + both - a[v] - b[w]))
-        found.append((float(believed[v, w]), Together(columns, (int(v), int(w)), part)))
+        found.append((float(above[v, w]), Together(columns, (int(v), int(w)), part)))
         taken[v, w] = part
         a[v], b[w], left = a[v] - part, b[w] - part, left - part
     return found
