@@ -44,7 +44,7 @@ NUM_SWEEPS = 3
 pilots, which tell that elsewhere, one in eight says ten or more, and its fit has half as much mean error again."""
 
 NUM_TO_LARGE = 3
-"""Sweeps for large cells after them. With six, two in five of the largest errors are a fifteenth larger."""
+"""Sweeps for large cells after them. With six, two in five of the largest errors are 7 to 10 % larger."""
 
 BYTES_A_CELL = 24
 """A cell that is counted, though it is merged with others: its count, what was played of it, and one more while either
