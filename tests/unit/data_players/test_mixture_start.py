@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from equipoise.data_players import mixture_start
 from equipoise.data_players.mixture_block import Measured
 from equipoise.data_players.mixture_start import Together, starting_tables, values_together
 
@@ -40,7 +41,17 @@ def test_more_noise_is_believed_less():
         next(iter(values_together(measured({(0, 1): table}, stddev), one_ways_of(table)))).share
         for stddev in (0.002, 0.01, 0.02)
     ]
-    assert 0.1 >= shares[0] > 1.02 * shares[1] > 1.02**2 * shares[2]
+    assert 0.1 >= shares[0] > 1.01 * shares[1] > 1.01**2 * shares[2]
+
+
+def test_a_value_that_is_implied_altogether_is_not_believed_only_nearly(monkeypatch):
+    """Were every part of the way as likely, one seen all of the way would be taken for nine tenths of it."""
+    table = coupled(both=0.1)  # all of the first value's rows
+    noisy = measured({(0, 1): table}, 0.02)
+    so = next(iter(values_together(noisy, one_ways_of(table)))).share
+    monkeypatch.setattr(mixture_start, "IMPLIED", 0.0)
+    otherwise = next(iter(values_together(noisy, one_ways_of(table)))).share
+    assert otherwise < 0.9 * 0.1 < 0.94 * 0.1 < so <= 0.1
 
 
 def test_what_all_pairs_tell_says_how_much_a_cell_must_show():
@@ -59,7 +70,7 @@ def test_what_all_pairs_tell_says_how_much_a_cell_must_show():
 
 def test_pairs_measured_again_are_asked_by_themselves():
     """A selection found it: what it shows is not weighed against pairs that nobody had reason to measure again."""
-    few = coupled(a=0.08, b=0.09, both=0.04)
+    few = coupled(a=0.08, b=0.09, both=0.045)
     others = {(2 * k, 2 * k + 1): np.multiply.outer(*one_ways_of(few)) for k in range(1, 10)}
     one_ways = one_ways_of(few) * 10
     as_others = values_together(measured({(0, 1): few}, 0.012) | measured(others, 0.012), one_ways)
