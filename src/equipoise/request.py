@@ -177,6 +177,7 @@ def prepare(request: Request, within: Limits | None = None) -> Prepared:
     if setting.claim is not None:
         setting, plan = _widened(algorithm, setting, plan, most=_total(schema))
     require_within(plan, setting)
+    algorithm.players(setting, plan)  # They refuse options, too: before a row is counted or the budget touched.
     return Prepared(request, algorithm, workload, setting, plan, given.delta)
 
 

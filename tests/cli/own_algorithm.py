@@ -13,7 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from equipoise.algorithms import Forecast, Plan, Players, Setting, create
+from equipoise.algorithms import Forecast, Plan, Players, Setting
+from equipoise.algorithms.mwem import Mwem
 from equipoise.core import Move
 from equipoise.privacy.cost import Cost
 from equipoise.privacy.events import Gaussian
@@ -69,7 +70,7 @@ class Correct:
         return Plan(self.name, {}, self.num_rounds, events, False, 2**20, Forecast(0.0, 0.0), setting.workload)
 
     def players(self, setting: Setting, plan: Plan) -> Players:
-        inner = create("mwem", {"num_rounds": 2, "moves": "cell"})
+        inner = Mwem(num_rounds=2, moves="cell")
         players = inner.players(setting, inner.plan(setting))
         return replace(players, query_player=self._measurer(self._stddev(setting)))
 

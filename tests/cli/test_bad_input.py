@@ -188,6 +188,33 @@ def test_json_errors_are_one_object(bench: Bench) -> None:
     assert result.json["error"]["exit_code"] == result.exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("method", "option"),
+    [
+        ("mixture", "num_components=0"),
+        ("mixture", "num_sweeps=0"),
+        ("hdmm", "num_components=-1"),
+        ("gem", "num_products=0"),
+        ("gem", "learning_rate=0"),
+        ("gem", "max_steps=0"),
+        ("gem", "weight_memory=1"),
+        ("gem", "selection_share=0"),
+        ("rap", "num_rounds=0"),
+        ("rap", "num_relaxed=0"),
+        ("rap_softmax", "num_selected=0"),
+        ("rap_softmax", "learning_rate=-1"),
+        ("rap_softmax", "max_steps=0"),
+    ],
+)
+def test_an_option_that_no_player_takes_is_refused_before_anything_is_paid(
+    bench: Bench, method: str, option: str
+) -> None:
+    result = bench.release("--method", method, "--option", option, epsilon=1)
+    assert result.exit_code == 2
+    assert option.split("=")[0] in result.text
+    assert spend_nothing(bench)
+
+
 def test_neither_schema_nor_domain(bench: Bench) -> None:
     result = bench.run("release", bench.table, "--epsilon", 1, "-o", bench.out)
     assert result.exit_code == 2

@@ -13,7 +13,7 @@ import pytest
 from tests.schemas import declared, ordinal
 
 from equipoise import algorithms, pipeline
-from equipoise.algorithms import Plan, Setting
+from equipoise.algorithms import Plan, Players, Setting
 from equipoise.data.table import Table, read
 from equipoise.privacy import accountant
 from equipoise.privacy.events import Gaussian
@@ -112,6 +112,9 @@ class Greedy:
         assert setting.rho is not None
         grown = setting.rho * (3 if setting.rho > ZCDP else 1)
         return replace(plan, events=((Gaussian(Fraction(1), 1 / (2 * grown)), 1),))
+
+    def players(self, setting: Setting, plan: Plan) -> Players:
+        return algorithms.create("hdmm", {}).players(setting, plan)
 
 
 def test_a_plan_that_would_take_more_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

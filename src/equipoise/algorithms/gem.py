@@ -102,8 +102,8 @@ class Gem:
             num_products=self.num_products,
             widths=(512, 1024, 1024) if paper else (128, 256, 256),
             loss="absolute" if paper else "squared",
-            learning_rate=self.learning_rate or (1e-4 if paper else 6e-3),
-            max_steps=self.max_steps or (100 if paper else 1000),
+            learning_rate=(1e-4 if paper else 6e-3) if self.learning_rate is None else self.learning_rate,
+            max_steps=(100 if paper else 1000) if self.max_steps is None else self.max_steps,
             weight_memory=self.weight_memory,
             resample=self.resample,
         )
@@ -117,7 +117,7 @@ class Gem:
         return split(
             setting,
             num_rounds=num_rounds,
-            selection_share=self.selection_share or papers,
+            selection_share=papers if self.selection_share is None else self.selection_share,
             moves=self._moves,
             schedule=self.schedule,
             score=self.score,

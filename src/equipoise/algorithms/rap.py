@@ -36,6 +36,7 @@ from equipoise.algorithms import rounds
 from equipoise.algorithms.algorithm import Plan, Players, Setting, require_fit, resolved
 from equipoise.algorithms.select_measure import Split, split
 from equipoise.data_players.relaxed_rows import RelaxedPlayer, memory_bytes
+from equipoise.errors import SettingError
 
 __all__ = ["Rap", "make_plan", "make_players"]
 
@@ -48,6 +49,8 @@ def selection_budget(
     By default T = K, and TK is twice the number of single-cell rounds that MWEM would play (`algorithms.rounds`):
     a fit to all measurements makes more of them than one that sees each once.
     """
+    if any(number is not None and number < 1 for number in (num_rounds, num_selected)):
+        raise SettingError("num_rounds and num_selected must be at least 1; leave them out to have them worked out")
     _ = setting.rho_per_record  # refuses a pure budget: top-K selection has no pure variant here
     total = 2 * rounds.mwem_rounds(setting)
     if num_selected is None:

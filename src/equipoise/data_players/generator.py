@@ -28,6 +28,7 @@ from equipoise.core import FloatArray, Move, report
 from equipoise.data.distributions import MixtureOfProducts
 from equipoise.data_players.measured_queries import MeasuredQueries, Values
 from equipoise.data_players.measurements import Measurements
+from equipoise.errors import SettingError
 from equipoise.queries.workload import Workload
 
 if TYPE_CHECKING:
@@ -90,6 +91,14 @@ class Generator:
     max_active: int = 100
     weight_memory: float = 0.5
     resample: bool = False
+
+    def __post_init__(self) -> None:
+        if self.num_products < 1 or self.max_steps < 1:
+            raise SettingError("num_products and max_steps must be at least 1")
+        if not 0.0 < self.learning_rate < math.inf:
+            raise SettingError("learning_rate must be a positive number")
+        if not 0.0 <= self.weight_memory < 1.0:
+            raise SettingError("weight_memory must be at least 0 and below 1")
 
     def init(self, rng: np.random.Generator) -> Trained:
         """A network with random weights."""

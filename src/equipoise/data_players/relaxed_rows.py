@@ -26,6 +26,7 @@ from equipoise.data.distributions import MixtureOfProducts
 from equipoise.data.relaxed import RelaxedRows
 from equipoise.data_players.measured_queries import MeasuredQueries
 from equipoise.data_players.measurements import Measurements
+from equipoise.errors import SettingError
 from equipoise.queries.workload import Workload
 
 if TYPE_CHECKING:
@@ -71,6 +72,12 @@ class RelaxedPlayer:
     num_relaxed: int = 1000
     learning_rate: float = 0.1
     max_steps: int = 1000
+
+    def __post_init__(self) -> None:
+        if self.num_relaxed < 1 or self.max_steps < 1:
+            raise SettingError("num_relaxed and max_steps must be at least 1")
+        if not 0.0 < self.learning_rate < math.inf:
+            raise SettingError("learning_rate must be a positive number")
 
     def init(self, rng: np.random.Generator) -> Fitted:
         """A random table."""
