@@ -158,29 +158,30 @@ class Block:
             The loss Σ (answer - share)² / variance at `start`, and the same against the second set of shares, up to a
             constant. Each marginal's part is divided by its number of columns: the sum over blocks counts it once.
         """
-        num_components = factors.num_components
+        num_components, size = start.shape
+        shape = (num_components, kernels.filled_up(size))
         ends, rows, products = self._expanded(factors, run)
         by_component = np.arange(num_components + 1)
         by_marginal = ends[::num_components]
-        residual = np.empty_like(self.targets)
-        mass = np.empty(len(self.targets), dtype=np.float32)
+        residual = np.empty((len(self.targets), shape[1]), dtype=np.float32)
         losses = np.empty((len(self.orders), 2))
-        slope = np.empty_like(start)
-        curvature = np.empty((num_components, 1), dtype=np.float32)
-        table, point, momentum, first = factors.tables[self.column], start, 1.0, np.zeros(2)
+        point, slope = np.zeros(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
+        point[:, :size] = start
+        table, curvature, momentum, first = factors.tables[self.column], start[:, 0], 1.0, np.zeros(2)
         for step in range(num_steps):
+            used = (point != 0.0).reshape(num_components, -1, kernels.LANES).any(axis=2)
             run(
-                *(kernels.residuals, by_marginal, ends, rows, products, self.firsts, *factors.put(self.column, point)),
-                *(self.targets, self.precisions, self.apart, residual, mass, losses),
+                *(kernels.residuals, by_marginal, ends, rows, products, self.firsts, point, used),
+                *(self.targets, self.precisions, self.apart, self.largest, residual, losses),
             )
+            run(kernels.times, by_component, ends, rows, products, residual, slope)
             if step == 0:
                 first = (losses / self.orders[:, None]).sum(axis=0)
-                run(kernels.times, by_component, ends, rows, products, (mass * self.largest)[:, None], curvature)
-            run(kernels.times, by_component, ends, rows, products, residual, slope)
+                curvature = slope[:, size].copy()
             improved = np.empty_like(start)
-            run(kernels.project, by_component, point, slope, curvature[:, 0], improved)
+            run(kernels.project, by_component, point, slope, curvature, improved)
             larger = (1.0 + math.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
-            point = improved + np.float32((momentum - 1.0) / larger) * (improved - table)
+            point[:, :size] = improved + np.float32((momentum - 1.0) / larger) * (improved - table)
             table, momentum = improved, larger
         factors.put(self.column, table)
         return first

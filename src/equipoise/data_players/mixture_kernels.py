@@ -10,7 +10,9 @@ Every kernel works on a range of marginals or of components and writes nothing o
 threads on two ranges do the same as one on both, bit by bit.
 
 Entries of S are kept marginal by marginal, and within a marginal component by component: one marginal's residuals stay
-in the cache while all components use them.
+in the cache while all components use them. Each entry then adds one row to another, `LANES` values at once (`_add`);
+so rows of residuals and factors are filled up with zeros to a multiple of that (`filled_up`). Numba by itself
+vectorises no loop that is as short as a column.
 """
 
 from __future__ import annotations
@@ -19,11 +21,19 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-__all__ = ["compact", "ends_of", "expand", "project", "residuals", "times"]
+__all__ = ["LANES", "compact", "ends_of", "expand", "filled_up", "project", "residuals", "times"]
 
 F32 = np.float32
+
+LANES = 16
+"""Values added at once: a processor that cannot does them in two or four parts. On one that can, eight took a third
+longer."""
+
+NOT_FILLED_UP = "rows must be filled up: what adds so many values at once would write beyond them"
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 """Sums may be reordered, so that they vectorise; not-a-number and infinity keep their meaning."""
@@ -58,6 +68,38 @@ def ends_of(others: NDArray[Any], widths: NDArray[Any], counts: NDArray[Any]) ->
     return ends
 
 
+def filled_up(size: int) -> int:
+    """Length of a row of residuals: the column's values, one more number (see `residuals`), and zeros."""
+    return -(-(size + 1) // LANES) * LANES
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _add(typing: Any, target: Any, i: Any, scale: Any, source: Any, j: Any) -> Any:
+    """Adds `scale` times the `LANES` numbers from `source.flat[j]` on to those from `target.flat[i]` on."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lanes = ir.VectorType(ir.FloatType(), LANES)
+
+        def at(array: int, index: int) -> Any:
+            data = context.make_array(signature.args[array])(context, builder, arguments[array]).data
+            return builder.bitcast(builder.gep(data, [arguments[index]]), lanes.as_pointer())
+
+        def loaded(pointer: Any) -> Any:
+            value = builder.load(pointer)
+            value.align = F32().itemsize
+            return value
+
+        zero = ir.Constant(ir.IntType(32), 0)
+        one = builder.insert_element(ir.Constant(lanes, ir.Undefined), arguments[2], zero)
+        scales = builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+        to = at(0, 1)
+        product = builder.fmul(scales, loaded(at(3, 4)), flags=["contract"])
+        builder.store(builder.fadd(loaded(to), product, flags=["contract"]), to).align = F32().itemsize
+        return context.get_dummy_value()
+
+    return numba.void(target, i, scale, source, j), code
+
+
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def expand(
     begin: int,
@@ -81,23 +123,34 @@ def expand(
     """
     num_components = counts.shape[1]
     for w in range(begin, end):
+        if widths[w] == 0:
+            for k in range(num_components):
+                rows[ends[w * num_components + k]] = firsts[w]
+                products[ends[w * num_components + k]] = 1.0
+            continue
+        last = widths[w] - 1
+        column, stride = others[w, last], np.int32(strides[w, last])
         for k in range(num_components):
-            first = ends[w * num_components + k]
-            if first == ends[w * num_components + k + 1]:
-                continue
-            rows[first] = firsts[w]
-            products[first] = 1.0
-            n = 1
-            for a in range(widths[w]):
-                column = others[w, a]
-                start, m, stride = starts[column], counts[column, k], strides[w, a]
-                # In place from the back: entry t becomes entries t*m to t*m+m-1.
-                for t in range(n - 1, -1, -1):
-                    row, product = rows[first + t], products[first + t]
-                    for j in range(m - 1, -1, -1):
-                        rows[first + t * m + j] = row + np.int32(codes[k, start + j] * stride)
-                        products[first + t * m + j] = product * values[k, start + j]
-                n *= m
+            # Unsigned, for numba asks of signed numbers whether they count from the end.
+            to = np.uint64(ends[w * num_components + k])
+            start, stop = starts[column], starts[column] + counts[column, k]
+            own_codes, own_values = codes[k, start:stop], values[k, start:stop]
+            num_heads = 1
+            for a in range(last):
+                num_heads *= counts[others[w, a], k]
+            for head in range(num_heads):
+                row, product, rest = np.int32(firsts[w]), F32(1.0), head
+                for a in range(last - 1, -1, -1):
+                    m, i = counts[others[w, a], k], rest
+                    if a > 0:
+                        rest, i = rest // m, rest % m
+                    at = starts[others[w, a]] + i
+                    row += codes[k, at] * np.int32(strides[w, a])
+                    product *= values[k, at]
+                for j in range(stop - start):
+                    rows[to] = row + own_codes[j] * stride
+                    products[to] = product * own_values[j]
+                    to += np.uint64(1)
 
 
 @numba.njit(cache=True, nogil=True, fastmath=FAST)  # type: ignore[untyped-decorator]
@@ -108,44 +161,47 @@ def residuals(
     rows: NDArray[Any],
     products: NDArray[Any],
     firsts: NDArray[Any],
-    codes: NDArray[Any],
-    values: NDArray[Any],
-    counts: NDArray[Any],
+    point: NDArray[Any],
+    used: NDArray[Any],
     targets: NDArray[Any],
     precisions: NDArray[Any],
     apart: NDArray[Any],
+    largest: NDArray[Any],
     residual: NDArray[Any],
-    mass: NDArray[Any],
     losses: NDArray[Any],
 ) -> None:
-    """W ∘ (A - Y) into `residual`, the rows' sums of A into `mass`, and two losses of each marginal into `losses`.
+    """W ∘ (A - Y) into `residual`, and two losses of each marginal into `losses`.
 
-    The losses are Σ W (A - Y)² and Σ W (A - Y)(A - Y + 2 apart): with `apart` = Y - Y' the latter is
-    Σ W (A - Y')² less a constant. `codes`, `values`, `counts` are the nonzero entries of the column's own factors.
+    The number after a row's residuals is the sum of its answers A, times its `largest` precision. The losses are
+    Σ W (A - Y)² and Σ W (A - Y)(A - Y + 2 apart): with `apart` = Y - Y' the latter is Σ W (A - Y')² less a constant.
+    `point`, the column's own factors, is filled up as `residual` is; `used` says which of its parts are not zero.
     """
-    num_components, size = len(counts), residual.shape[1]
+    num_components, length = point.shape
+    size = targets.shape[1]
+    if length % LANES != 0 or residual.shape[1] != length:
+        raise ValueError(NOT_FILLED_UP)
     share = F32(1.0 / num_components)
     for w in range(begin, end):
         residual[firsts[w] : firsts[w + 1]] = F32(0.0)
         for k in range(num_components):
-            for e in range(ends[w * num_components + k], ends[w * num_components + k + 1]):
-                row, product = rows[e], products[e] * share
-                for j in range(counts[k]):
-                    residual[row, codes[k, j]] += product * values[k, j]
+            for part in range(0, length, LANES):
+                if used[k, part // LANES]:
+                    for e in range(ends[w * num_components + k], ends[w * num_components + k + 1]):
+                        _add(residual, rows[e] * length + part, products[e] * share, point, k * length + part)
         loss = other_loss = np.float64(0.0)
         for row in range(firsts[w], firsts[w + 1]):
-            total = part = other_part = F32(0.0)
+            total = part_loss = other_part = F32(0.0)
             for v in range(size):
                 answer = residual[row, v]
                 total += answer
                 off = answer - targets[row, v]
                 weighted = precisions[row, v] * off
-                part += weighted * off
+                part_loss += weighted * off
                 if len(apart):
                     other_part += weighted * apart[row, v]
                 residual[row, v] = weighted
-            mass[row] = total
-            loss += np.float64(part)
+            residual[row, size] = total * largest[row]
+            loss += np.float64(part_loss)
             other_loss += np.float64(other_part)
         losses[w, 0] = loss
         losses[w, 1] = loss + 2.0 * other_loss
@@ -161,15 +217,16 @@ def times(
     table: NDArray[Any],
     result: NDArray[Any],
 ) -> None:
-    """Rows `begin` to `end` - 1 of S times a table, into the same rows of `result` (components x the table's width)."""
-    num_components, size = result.shape
+    """Rows `begin` to `end` - 1 of S times a table, into the same rows of `result`: both filled up."""
+    num_components, length = result.shape
+    if length % LANES != 0 or table.shape[1] != length:
+        raise ValueError(NOT_FILLED_UP)
     result[begin:end] = F32(0.0)
     for w in range((len(ends) - 1) // num_components):
         for k in range(begin, end):
-            for e in range(ends[w * num_components + k], ends[w * num_components + k + 1]):
-                row, product = rows[e], products[e]
-                for v in range(size):
-                    result[k, v] += product * table[row, v]
+            for part in range(0, length, LANES):
+                for e in range(ends[w * num_components + k], ends[w * num_components + k + 1]):
+                    _add(result, k * length + part, products[e], table, rows[e] * length + part)
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -181,8 +238,11 @@ def project(
     curvatures: NDArray[Any],
     result: NDArray[Any],
 ) -> None:
-    """Rows `begin` to `end` - 1 of points - slopes/curvatures, projected to the simplex, into `result`."""
-    size = points.shape[1]
+    """Rows `begin` to `end` - 1 of points - slopes/curvatures, projected to the simplex, into `result`.
+
+    Points and slopes may be longer than the result: filled up.
+    """
+    size = result.shape[1]
     for k in range(begin, end):
         step = 1.0 / max(curvatures[k], 1e-30)
         total, n = -1.0, size

@@ -97,9 +97,45 @@ def test_of_a_single_component_nothing_beyond_the_last_marginal_is_read():
     """Two marginals of one entry each; what stands behind them in memory would add 300."""
     memory = np.array([0, 1, 2, 3])
     rows, products = np.array([0, 1, 0], dtype=np.int32), np.array([0.5, 1.0, 100.0], dtype=np.float32)
-    result = np.empty((1, 1), dtype=np.float32)
-    kernels.times(0, 1, memory[:3], rows, products, np.array([[3.0], [5.0]], dtype=np.float32), result)
+    table = np.zeros((2, kernels.LANES), dtype=np.float32)
+    table[:, 0] = 3.0, 5.0
+    result = np.empty((1, kernels.LANES), dtype=np.float32)
+    kernels.times(0, 1, memory[:3], rows, products, table, result)
     assert result[0, 0] == 0.5 * 3 + 5
+
+
+def test_rows_that_are_not_filled_up_are_refused():
+    table, result = np.zeros((2, 3), dtype=np.float32), np.zeros((1, 3), dtype=np.float32)
+    entry = np.array([0], dtype=np.int32), np.array([1.0], dtype=np.float32)
+    with pytest.raises(ValueError, match="filled up"):
+        kernels.times(0, 1, np.array([0, 1]), *entry, table, result)
+
+
+@pytest.mark.parametrize("size", [1, 2, 15, 16, 17, 31, 32, 100])
+def test_rows_are_filled_up_with_room_for_one_more_number(size):
+    assert size < kernels.filled_up(size) <= size + kernels.LANES
+    assert kernels.filled_up(size) % kernels.LANES == 0
+
+
+def test_a_column_of_many_values_is_fitted_as_one_of_few():
+    """Its row takes three parts, of which some are not used; the answer is that of plain numpy."""
+    rng = np.random.default_rng(3)
+    sizes = (40, 3, 2)
+    parts = [rng.dirichlet(np.full(size, 0.1), 5) for size in sizes]
+    parts[0][:, 16:32] = 0.0
+    shares = rng.dirichlet(np.ones(240)).reshape(sizes)
+    marginal = Measured(shares, rng.uniform(1.0, 2.0, sizes))
+    factors = Factors.of(parts)
+    with side_by_side() as run:
+        losses = Block.build(0, sizes, {(0, 1, 2): marginal}).improve(factors, factors.tables[0], 1, run)
+    answers = np.einsum("ka,kb,kc->abc", *parts) / 5
+    assert losses[0] * 3 == pytest.approx((marginal.precisions * (answers - shares) ** 2).sum(), rel=1e-4)
+    residual = marginal.precisions * (answers - shares)
+    slope = np.einsum("kb,kc,abc->ka", *parts[1:], residual)
+    bound = answers.sum(axis=0) * marginal.precisions.max(axis=0)
+    curvature = np.einsum("kb,kc,bc->k", *parts[1:], bound)
+    expected = [on_simplex(row) for row in parts[0] - slope / curvature[:, None]]
+    np.testing.assert_allclose(factors.tables[0], expected, atol=2e-5)
 
 
 def test_the_losses_of_all_blocks_add_up_to_the_loss():
