@@ -42,7 +42,7 @@ class Hdmm:
     when: ClassVar[str] = "unbiased answers with known variances matter more than small errors"
 
     objective: Literal["mean", "max"] = "mean"
-    num_components: int = 1000
+    num_components: int | None = None
 
     def plan(self, setting: Setting) -> Plan:
         """See `Algorithm.plan`."""
@@ -52,7 +52,7 @@ class Hdmm:
         """See `Algorithm.players`."""
         static = self._static(setting)
         data_player = MixturePlayer(
-            workload=static.asked, num_rows=setting.num_rows, num_components=self.num_components
+            workload=static.asked, num_rows=setting.num_rows, num_components=plan.options["num_components"]
         )
         return Players(static.query_player(), data_player, static.evidence())
 

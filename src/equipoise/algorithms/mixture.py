@@ -47,7 +47,7 @@ class Mixture:
     guarantee: ClassVar[str] = "zCDP"
     when: ClassVar[str] = "any number of columns: the default"
 
-    num_components: int = 1000
+    num_components: int | None = None
     num_sweeps: int | None = None
     objective: Objective = "both"
     num_top_ups: int | None = None
@@ -63,7 +63,7 @@ class Mixture:
         data_player = MixturePlayer(
             workload=measured.fitted,
             num_rows=setting.num_rows,
-            num_components=self.num_components,
+            num_components=plan.options["num_components"],
             num_sweeps=self.num_sweeps,
             objective=self.objective,
             num_drafts=measured.num_rounds,

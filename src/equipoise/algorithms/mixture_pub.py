@@ -46,7 +46,7 @@ class MixturePub:
     uses_public: ClassVar[bool] = True
     takes_several: ClassVar[bool] = True
 
-    num_components: int = 1000
+    num_components: int | None = None
     num_sweeps: int | None = None
     objective: Literal["both", "max", "mean"] = "both"
 
@@ -55,7 +55,9 @@ class MixturePub:
         require_public(setting, self.name, all_columns=False)
         plan = self._mixture.plan(setting)
         memory = plan.memory_bytes + memory_bytes(setting.publics, setting.grouped)
-        require_fit(memory, setting, f"{self.name} with {self.num_components} components", "Give fewer public rows")
+        require_fit(
+            memory, setting, f"{self.name} with {plan.options['num_components']} components", "Give fewer public rows"
+        )
         return replace(plan, method=self.name, options=resolved(self) | plan.options, memory_bytes=memory)
 
     def players(self, setting: Setting, plan: Plan) -> Players:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.algorithms.algorithm import Forecast, Plan, Setting, price, require_fit, resolved
-from equipoise.data_players.mixture import memory_bytes
+from equipoise.data_players.mixture import memory_bytes, usual_num_components
 from equipoise.errors import QueryError
 from equipoise.game.error_bars import SelectionEvidence
 from equipoise.privacy import accountant
@@ -70,18 +70,23 @@ class Static:
         """The query player that spends exactly this."""
         return MeasureStatic(self.stddevs, self._sensitivities)
 
-    def plan(self, algorithm: Any, setting: Setting) -> Plan:
+    def plan(self, algorithm: Any, setting: Setting, *, num_drafts: int = 0) -> Plan:
         """The plan of an algorithm that measures this in one round and fits a mixture of `num_components` to it.
+
+        None of them means as many as is usual after so many drafts.
 
         Raises:
             CapacityError: the fit does not fit the memory.
         """
-        sets = [group.columns for group in self.asked.groups]
-        memory = memory_bytes(setting.grouped.domain.sizes, sets, algorithm.num_components)
-        require_fit(memory, setting, f"{algorithm.name} with {algorithm.num_components} components")
+        sizes, sets = setting.grouped.domain.sizes, [group.columns for group in self.asked.groups]
+        num_components = algorithm.num_components
+        if num_components is None:
+            num_components = usual_num_components(num_drafts)
+        memory = memory_bytes(sizes, sets, num_components)
+        require_fit(memory, setting, f"{algorithm.name} with {num_components} components")
         return Plan(
             method=algorithm.name,
-            options=resolved(algorithm),
+            options=resolved(algorithm, num_components=num_components),
             num_rounds=1,
             events=self.events(setting),
             pure=False,

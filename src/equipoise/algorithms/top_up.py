@@ -63,7 +63,7 @@ class ToppedUp:
 
     def plan(self, algorithm: object, setting: Setting) -> Plan:
         """The plan of an algorithm that fits a mixture to this; see `Static.plan`."""
-        plan = self.static.plan(algorithm, setting)
+        plan = self.static.plan(algorithm, setting, num_drafts=self.num_rounds)
         later = () if self.later is None else self.later.events(setting)
         return replace(
             plan,

@@ -21,16 +21,17 @@ from equipoise.core import FloatArray, Move, report
 from equipoise.data.distributions import MixtureOfProducts
 from equipoise.data_players.mixture_block import Columns, Measured
 from equipoise.data_players.mixture_fit import Fit, best_num_sweeps
+from equipoise.data_players.mixture_kernels import filled_up
 from equipoise.data_players.mixture_large import drawn_to_large, equally_weighted
 from equipoise.data_players.mixture_pairs import suits
 from equipoise.data_players.mixture_pooled import pooled_pairs, share_missed
 from equipoise.data_players.mixture_prior import prepared
-from equipoise.data_players.mixture_start import NUM_DRAWS, starting_tables, values_together
+from equipoise.data_players.mixture_start import starting_tables, values_together
 from equipoise.data_players.mixture_targets import Targets
 from equipoise.errors import SettingError
 from equipoise.queries.workload import Workload
 
-__all__ = ["Mixed", "Mixture", "Objective", "memory_bytes"]
+__all__ = ["Mixed", "Mixture", "Objective", "memory_bytes", "usual_num_components"]
 
 Objective = Literal["both", "max", "mean"]
 
@@ -77,29 +78,45 @@ LARGE = 1000
 GO_ON = 0.25
 """Sweeps of a later round, relative to the first: it starts from a fitted mixture."""
 
+NUM_COMPONENTS, WITH_DRAFTS = 1000, 1500
+"""K, and K where the noise is so coarse that there are drafts: a fit is of few sweeps then, so that more components
+cost little, and the mean error is a hundredth less. Elsewhere they cost a quarter to a half more time."""
+
+FEWER = 500
+"""Components of pilots and drafts, at most: half of what a fit has otherwise."""
+
+MOST_VALUES = 8
+"""Values of a column that a component gives a probability, on average at most. It starts with five draws, has a few
+values more after some sweeps, and two or three in the end."""
+
 DRAFT_SWEEPS = 4
-"""Sweeps of a draft, which has half of the components: enough to tell what later measurements should repair."""
+"""Sweeps of a draft, which has fewer components: enough to tell what later measurements should repair."""
 
 
 def memory_bytes(sizes: Sequence[int], column_sets: Sequence[tuple[int, ...]], num_components: int) -> int:
     """Memory that the player needs at most for measurements of these marginals.
 
     Each cell is kept with its precision, as measured, as prepared and as the pilot has it, in double precision and, in
-    single, once for each of its columns. A component gives at most about eight values of a column a probability (it
-    starts with so many draws, and has fewer later), so a marginal of w columns has up to 8^(w-1) entries a component.
+    single, once for each of its columns. A component gives at most about `MOST_VALUES` values of a column a
+    probability, so a marginal of w columns has up to that to the power of w-1 entries a component.
 
     Example:
         >>> memory_bytes((10, 20), [(0, 1)], num_components=100) / 2**10
-        113.28125
+        113.75
     """
     num_cells = [math.prod(sizes[c] for c in columns) for columns in column_sets]
     stored = sum(cells * (6 * 8 + 2 * 4 * len(columns)) for cells, columns in zip(num_cells, column_sets, strict=True))
     of_column = [0] * len(sizes)
     for cells, columns in zip(num_cells, column_sets, strict=True):
         for column in columns:
-            entries = num_components * math.prod(min(sizes[c], NUM_DRAWS) for c in columns if c != column)
-            of_column[column] += 4 * cells + 8 * entries
+            entries = num_components * math.prod(min(sizes[c], MOST_VALUES) for c in columns if c != column)
+            of_column[column] += 4 * cells // sizes[column] * filled_up(sizes[column]) + 8 * entries
     return stored + max(of_column, default=0) + num_components * sum(sizes) * 4 * 8
+
+
+def usual_num_components(num_drafts: int) -> int:
+    """K of a fit after so many drafts."""
+    return WITH_DRAFTS if num_drafts else NUM_COMPONENTS
 
 
 def max_sweeps(sizes: Sequence[int], measured: Mapping[Columns, Measured]) -> int:
@@ -145,7 +162,7 @@ class Mixture:
 
     workload: Workload
     num_rows: int
-    num_components: int = 1000
+    num_components: int = NUM_COMPONENTS
     num_sweeps: int | None = None
     num_to_large: int | None = None
     objective: Objective = "both"
@@ -227,14 +244,14 @@ class Mixture:
 
     @property
     def _fewer_components(self) -> int:
-        return max(1, self.num_components // 2)
+        return max(1, min(FEWER, self.num_components // 2))
 
     def _num_sweeps(self, rng: np.random.Generator, measured: Mapping[Columns, Measured]) -> int:
         if self.num_sweeps is not None:
             return self.num_sweeps
         if self.num_drafts >= COARSE:
             return LEAST[self.objective]
-        # Half the components overfit at about the same sweep, in half the time.
+        # Fewer components overfit at about the same sweep, in less time.
         sizes = self.workload.domain.sizes
         best = best_num_sweeps(rng, measured, sizes, self._fewer_components, max_sweeps(sizes, measured))
         relative = SHORT_OF if self.num_drafts else BEYOND

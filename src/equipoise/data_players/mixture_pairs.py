@@ -9,7 +9,7 @@ zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,12 +24,12 @@ from equipoise.data_players.mixture_block import Columns, Factors, Measured, Run
 __all__ = ["PairBlock", "pair_blocks", "suits"]
 
 LARGEST_MEAN_SIZE = 24
-"""Values a column in the mean. A component keeps eight of them at most, so larger ones are better done by entries."""
+"""Values a column in the mean. A component keeps a few of them, so larger ones are better done by entries."""
 
 
-def suits(sizes: Sequence[int], measured: Mapping[Columns, Measured]) -> bool:
+def suits(sizes: Sequence[int], measured: Collection[Columns]) -> bool:
     """Whether the dense form is the faster one: pairs, most of them measured, of columns that are not large."""
-    num_cells = sum(marginal.shares.size for marginal in measured.values())
+    num_cells = sum(math.prod(sizes[c] for c in columns) for columns in measured)
     return (
         len(sizes) > 2
         and all(len(columns) <= 2 for columns in measured)

@@ -26,9 +26,9 @@ from equipoise.data_players.mixture_pooled import Pooled, pooled_pairs
 
 __all__ = ["NUM_DRAWS", "Together", "starting_tables", "values_together"]
 
-NUM_DRAWS = 8
-"""Values that a component's column starts with. With fewer, sweeps are faster and the start is further from the product
-of one-way marginals, which small budgets cannot afford."""
+NUM_DRAWS = 5
+"""Values that a component's column starts with. With fewer the start is further from the product of one-way marginals;
+with more, components are more alike, and sweeps slower: eight had a mean error up to a hundredth larger."""
 
 PARTS = np.linspace(0.0, 1.0, 21)
 """How far a cell may lie above independence, as parts of the way to where one value implies the other."""

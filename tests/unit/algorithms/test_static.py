@@ -15,6 +15,7 @@ from equipoise.algorithms.static import column_sets, plan_static
 from equipoise.answers import unbiased
 from equipoise.audit.book import MemoryBook
 from equipoise.data.domain import Domain
+from equipoise.data_players.mixture import Mixture as MixturePlayer
 from equipoise.errors import CapacityError, QueryError, SettingError
 from equipoise.game.loop import play
 from equipoise.privacy import Private, accountant
@@ -107,3 +108,17 @@ def test_refusals() -> None:
         Hdmm().plan(pure)
     with pytest.raises(CapacityError, match="--memory"):
         Hdmm().plan(setting(memory=1000))
+
+
+def test_after_drafts_there_are_more_components_and_whoever_says_a_number_gets_it() -> None:
+    static, where = plan_static(setting(), {(0, 1, 2): 1.0}), setting()
+    assert static.plan(Hdmm(), where).options["num_components"] == 1000
+    assert static.plan(Hdmm(), where, num_drafts=4).options["num_components"] == 1500
+    assert static.plan(Hdmm(num_components=7), where, num_drafts=4).options["num_components"] == 7
+
+
+def test_a_plans_components_are_those_that_are_fitted() -> None:
+    for algorithm, expected in ((Hdmm(), 1000), (Hdmm(num_components=7), 7)):
+        player = algorithm.players(setting(), algorithm.plan(setting())).data_player
+        assert isinstance(player, MixturePlayer)
+        assert player.num_components == expected

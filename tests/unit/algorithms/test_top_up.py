@@ -16,6 +16,7 @@ from tests.noise import NoNoise, SeededNoise
 from equipoise.algorithms import Plan, Players, Setting
 from equipoise.algorithms.mixture import Mixture
 from equipoise.answers import unbiased
+from equipoise.data_players.mixture import Mixture as MixturePlayer
 from equipoise.errors import SettingError
 from equipoise.game.error_bars import error_bars
 from equipoise.game.loop import Outcome, play
@@ -152,3 +153,12 @@ def test_refusals() -> None:
         Mixture(num_top_ups=-1).plan(setting(COARSE))
     with pytest.raises(SettingError, match="pure"):
         Mixture().plan(replace(setting(COARSE), rho=None, epsilon=Fraction(1)))
+
+
+def test_a_fit_after_drafts_has_more_components_than_one_without() -> None:
+    for rho, expected in ((COARSE, 1500), (FINE, 1000)):
+        plan = Mixture().plan(setting(rho))
+        assert (plan.num_rounds > 1) == (expected == 1500)
+        player = Mixture().players(setting(rho), plan).data_player
+        assert isinstance(player, MixturePlayer)
+        assert player.num_components == plan.options["num_components"] == expected
