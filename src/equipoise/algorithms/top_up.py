@@ -27,14 +27,15 @@ from equipoise.query_players.top_up import TopUp
 
 __all__ = ["ToppedUp", "plan_topped_up"]
 
-KEPT, NUM_ROUNDS = 0.12, 4.0
+KEPT, NUM_ROUNDS = 0.24, 8.0
 """Part of the budget that the top-up spends in all, and its rounds, at `USUAL` noise."""
 
-KEPT_GROWS, ROUNDS_GROW = 0.6, 0.35
+KEPT_GROWS, ROUNDS_GROW = 1.3, 1.0
 """Powers of the noise with which they grow: the less can be measured, the more must be chosen."""
 
-MOST_KEPT, MOST_ROUNDS = 0.3, 6
-"""Where that ends: what is not measured at first is not known when there is something to choose."""
+MOST_KEPT, MOST_ROUNDS = 0.3, 8
+"""Where that ends: what is not measured at first is not known when there is something to choose. And a round chooses
+among twice as many marginals as there are rounds."""
 
 SELECTION_SHARE = Fraction(2, 5)
 """Part of a round for the selection: among many pairs it must not miss the one that stands out, whose cells the rest
@@ -109,7 +110,7 @@ def plan_topped_up(
         setting: The public facts.
         method: Whose plan it is, for messages.
         objective: See `choose_measurements`.
-        num_rounds: Rounds of the top-up; None: worked out.
+        num_rounds: Rounds of the top-up; None: worked out, fewer than half of the marginals that could be selected.
         part: What the setting's budget is of a whole, by which the top-up is measured: a part of the whole is kept for
             it.
 
@@ -131,7 +132,7 @@ def plan_topped_up(
     usual_rounds, each = _usual(math.sqrt(len(sets) / resolution))
     each /= part
     if num_rounds is None:
-        num_rounds = usual_rounds if len(candidates) > 2 * usual_rounds else 0
+        num_rounds = min(usual_rounds, (len(candidates) - 1) // 2)
     kept, most_kept = num_rounds * each, min(Fraction(1, 2) / part, Fraction(9, 10))
     if num_rounds < 0 or kept > most_kept or (num_rounds and len(candidates) <= num_rounds):
         raise SettingError(
@@ -153,7 +154,7 @@ def _usual(noise: float) -> tuple[int, Fraction]:
 
     Example:
         >>> _usual(0.03), _usual(0.2), _usual(0.001)[0]
-        ((4, Fraction(3, 100)), (6, Fraction(1, 20)), 0)
+        ((8, Fraction(3, 100)), (8, Fraction(19, 500)), 0)
     """
     relative = max(noise, COARSE) / USUAL
     num_rounds = min(MOST_ROUNDS, round(NUM_ROUNDS * relative**ROUNDS_GROW))

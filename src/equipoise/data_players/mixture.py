@@ -47,7 +47,7 @@ LEAST: dict[Objective, int] = {"mean": 4, "both": 4, "max": 6}
 """Sweeps at least. Where noise outweighs all else the pilot cannot tell two sweeps from eight, and fewer do not reach
 the largest cells."""
 
-COARSE = 4
+COARSE = 6
 """Drafts from which it is so: no pilot is asked, and there are no more than the least. With six sweeps in place of four
 the mean error is one to six per cent larger."""
 

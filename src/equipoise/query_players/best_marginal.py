@@ -6,14 +6,15 @@ many they are: far more information for the price than the papers' single cells.
     largest               the largest error of a cell: sensitivity one count
     agreement             of a pair, the largest error of how many records have both of two values or neither: twice a
                           cell's error where the columns' own counts are right, at the same sensitivity, so what two
-                          columns have to do with one another is found for a quarter of the price
+                          columns have to do with one another is found for a quarter of the price; and, besides, how
+                          far off it is likely to be by what was played (`likely_errors`)
     largest_less_noise    less what the noise of measuring it may be expected to leave: σ √(2 log 2m) for m cells, a
                           bound on the mean of the largest of m
     total_less_noise      the sum of all errors: sensitivity two counts (MECHANISMS section 10, item 7), less the
                           m σ √(2/π) that measuring would leave (mckenna2022aim, equation 1 in v2)
 
-A marginal that could not be improved is then not picked in vain. What is taken off is public and the same on
-neighbouring tables, so it changes no sensitivity.
+A marginal that could not be improved is then not picked in vain. What is taken off, or added, is public and the same
+on neighbouring tables, so it changes no sensitivity.
 """
 
 from __future__ import annotations
@@ -34,10 +35,14 @@ from equipoise.queries.queries import Queries
 from equipoise.queries.workload import Workload
 from equipoise.query_players.best_response import Seen, laplace_stddev
 
-__all__ = ["BestMarginal", "MeasureAll", "PairScore", "Score"]
+__all__ = ["BestMarginal", "MeasureAll", "PairScore", "Score", "likely_errors"]
 
 Score: TypeAlias = Literal["largest", "largest_less_noise", "total_less_noise"]
 PairScore: TypeAlias = Literal["agreement"]
+
+LIKELY = 15.0
+"""How much `likely_errors` count, in scales of the selection's noise: where that drowns the scores, what is likely
+decides, and where it does not, the scores do. From 10 to 18 does as well."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ class BestMarginal:
         """The move, in the making."""
         workload = played.workload
         counts = self.num_rows * played.answers
-        scores = self._scores(state.truth, counts, workload)
+        scores = self._scores(state, counts, workload)
         if self.candidates is not None:
             scores = scores.take(np.array(self.candidates, dtype=np.int64))
         left = scores.ids if self.repeats else np.setdiff1d(scores.ids, state.measured)
@@ -92,14 +97,17 @@ class BestMarginal:
         """Remember which group a move measured."""
         return Seen(state.truth, np.union1d(state.measured, played.workload.group_of(move.ids[:1])))
 
-    def _scores(self, truth: Private, counts: FloatArray, workload: Queries) -> Private:
+    def _scores(self, state: Seen, counts: FloatArray, workload: Queries) -> Private:
         """One score a group, from what was played of all queries."""
         weights = workload.weights()
         if self.score == "agreement":
             assert isinstance(workload, Workload)
-            scores = truth.agreements(counts, [group.shape for group in workload.groups])
-            return scores.weighted(weights[workload.starts[:-1]])
-        errors = truth.distance(counts)
+            scores = state.truth.agreements(counts, [group.shape for group in workload.groups])
+            likely = likely_errors(counts / self.num_rows, workload)
+            likely[state.measured] = 0.0  # measured again, it is no longer off for being guessed
+            noise = 2.0 * float(weights.max(initial=1)) / float(self.selection_epsilon)
+            return scores.weighted(weights[workload.starts[:-1]]).less(-LIKELY * noise * likely)
+        errors = state.truth.distance(counts)
         if weights.max(initial=1) > 1:
             errors = errors.weighted(weights)
         scores = errors.sums(workload.starts) if self.score == "total_less_noise" else errors.maxima(workload.starts)
@@ -130,6 +138,31 @@ class BestMarginal:
         assert self.measurement_stddev is not None
         values = mechanisms.measure(turn, counts, stddev=self.measurement_stddev, at_least=self.sensitivity_squared)
         return values, self.measurement_stddev
+
+
+def likely_errors(played: FloatArray, workload: Workload) -> FloatArray:
+    """For each marginal, how far off a fit is likely to be that plays these shares, relative to others; 0 if no pair.
+
+    A fit to noisy measurements does not go all of the way, so it is most off where columns depend most, as far as it
+    knows, and where their own distributions leave room for that: the geometric mean of the distance of the pair from
+    independence and of the largest product of two values' standard deviations.
+
+    Example:
+        >>> from equipoise.data.domain import Domain
+        >>> from equipoise.queries.workload import Group
+        >>> pair = Workload(Domain(("a", "b"), (2, 2)), (Group((0, 1), (2, 2)),))
+        >>> likely_errors(np.array([0.5, 0.0, 0.0, 0.5]), pair), likely_errors(np.full(4, 0.25), pair)
+        (array([0.35355339]), array([0.]))
+    """
+    likely = np.zeros(len(workload.groups))
+    for number, group in enumerate(workload.groups):
+        if len(group.columns) == 2:
+            pair = played[workload.starts[number] : workload.starts[number + 1]].reshape(group.shape)
+            a, b = pair.sum(axis=1), pair.sum(axis=0)
+            distance = 0.5 * np.abs(pair - np.multiply.outer(a, b)).sum()
+            room = math.sqrt(max((a * (1.0 - a)).max() * (b * (1.0 - b)).max(), 0.0))
+            likely[number] = math.sqrt(distance * room)
+    return likely
 
 
 @dataclass(frozen=True)
