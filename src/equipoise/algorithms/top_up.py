@@ -34,8 +34,11 @@ KEPT_GROWS, ROUNDS_GROW = 1.3, 1.0
 """Powers of the noise with which they grow: the less can be measured, the more must be chosen."""
 
 MOST_KEPT, MOST_ROUNDS = 0.3, 8
-"""Where that ends: what is not measured at first is not known when there is something to choose. And a round chooses
-among twice as many marginals as there are rounds."""
+"""Where that ends: what is not measured at first is not known when there is something to choose."""
+
+FEWEST_CANDIDATES = 7
+"""Marginals that could be selected, from which there is a top-up: among fewer a plan may as well measure each. Rounds
+are fewer than half of them."""
 
 SELECTION_SHARE = Fraction(2, 5)
 """Part of a round for the selection: among many pairs it must not miss the one that stands out, whose cells the rest
@@ -110,7 +113,7 @@ def plan_topped_up(
         setting: The public facts.
         method: Whose plan it is, for messages.
         objective: See `choose_measurements`.
-        num_rounds: Rounds of the top-up; None: worked out, fewer than half of the marginals that could be selected.
+        num_rounds: Rounds of the top-up; None: worked out.
         part: What the setting's budget is of a whole, by which the top-up is measured: a part of the whole is kept for
             it.
 
@@ -132,7 +135,7 @@ def plan_topped_up(
     usual_rounds, each = _usual(math.sqrt(len(sets) / resolution))
     each /= part
     if num_rounds is None:
-        num_rounds = min(usual_rounds, (len(candidates) - 1) // 2)
+        num_rounds = min(usual_rounds, (len(candidates) - 1) // 2) if len(candidates) >= FEWEST_CANDIDATES else 0
     kept, most_kept = num_rounds * each, min(Fraction(1, 2) / part, Fraction(9, 10))
     if num_rounds < 0 or kept > most_kept or (num_rounds and len(candidates) <= num_rounds):
         raise SettingError(

@@ -24,7 +24,7 @@ from equipoise.privacy import Private, accountant
 from equipoise.privacy.events import Exponential, Gaussian
 from equipoise.privacy.gate import Gate
 from equipoise.privacy.noise import Noise
-from equipoise.queries.workload import Workload
+from equipoise.queries.workload import Group, Workload
 from equipoise.query_players.best_marginal import LIKELY, likely_errors
 from equipoise.query_players.top_up import TopUp
 
@@ -70,6 +70,14 @@ def test_there_is_a_top_up_where_the_plans_noise_is_coarse() -> None:
     """Of at most half as many rounds as there are marginals to choose from, here ten."""
     assert Mixture().plan(setting(COARSE)).options["num_top_ups"] == 4
     assert Mixture().plan(setting(FINE)).options["num_top_ups"] == 0
+
+
+def test_there_is_no_top_up_where_there_is_little_to_choose_from() -> None:
+    """A pair and its two columns."""
+    pair = Workload(GAME.workload.domain, (Group((0, 1), GAME.workload.domain.sizes[:2]),))
+    plan = Mixture().plan(replace(setting(COARSE), workload=pair))
+    assert plan.options["num_top_ups"] == 0
+    assert plan.num_rounds == 1
 
 
 def test_the_coarser_the_noise_the_more_is_left_to_be_chosen() -> None:
