@@ -9,7 +9,7 @@ Pseudo-code                                        Here
   choose marginals and noise from public facts      measurement_plan.choose_measurements
   y_B = M_B(P) + noise for each marginal B chosen   MeasureStatic.step -> mechanisms.measure
   where that is coarse, a few times:                top_up.plan_topped_up
-    fit a draft D; select B by its worst agreement  Mixture.step; BestMarginal.step -> mechanisms.select
+    fit a draft D; select B, off and likely to be   Mixture.step; BestMarginal.step -> mechanisms.select
     measure M_B(P) again                            BestMarginal.step -> mechanisms.measure
   repeat for each column, the others fixed:         Mixture.step
     minimise sum_B |M_B(D) - y_B|^2 / stddev_B^2    a quadratic on simplices; small cells count less (mixture_prior)
