@@ -8,9 +8,8 @@ dependence adds, of variance D e_o, say, which sums to zero over o. Of all unbia
 large ones where there is much. The expected shares themselves come from plain sums. Against those the error on tables
 of people and loans is a tenth to a third smaller.
 
-Then denoised (`queries.denoising`): by what all the column's cells tell of their sizes, or by what neighbours tell of
-one another, whichever is better as far as the noisy shares themselves can say. What noise is left says how much the
-column counts in the fit.
+Then denoised (`queries.denoising`): by what all the column's cells tell of their sizes, and by what neighbours tell of
+one another. What noise is left says how much the column counts in the fit.
 
 Post-processing of the measurements.
 """

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from equipoise.core import Codes, Distribution, FloatArray, IntArray, Move
 from equipoise.data.domain import Domain
-from equipoise.queries.denoising import on_simplex, posterior_means, smoothed
+from equipoise.queries.denoising import estimated, on_simplex
 from equipoise.queries.group import Group
 from equipoise.queries.workload import Workload
 
@@ -66,7 +66,7 @@ class Merging:
                 part, known = np.zeros(size, dtype=np.int64), np.full(size, 1.0 / size)
             else:
                 shares = shares + (1.0 - shares.sum()) / size
-                known = on_simplex(posterior_means(shares, stddev))
+                known = on_simplex(estimated(shares, stddev).values)
                 part = merge_values(known, most)
                 known = _smoothed_within(part, known, shares, stddev)
             parts.append(part)
@@ -136,7 +136,7 @@ def _smoothed_within(part: IntArray, known: FloatArray, noisy: FloatArray, stdde
     if not merged.any():
         return known
     smooth = known.copy()
-    smooth[merged] = smoothed(noisy[merged], stddev) + 1e-9  # alike, where all of a part are thought empty
+    smooth[merged] = estimated(noisy[merged], stddev).values + 1e-9  # alike, where all of a part are thought empty
     sums = np.bincount(part, known)[part] / np.maximum(np.bincount(part, smooth)[part], 1e-300)
     return np.where(merged, smooth * sums, known)
 

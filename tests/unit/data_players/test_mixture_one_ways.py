@@ -5,7 +5,7 @@ import pytest
 
 from equipoise.data_players.mixture_block import Measured
 from equipoise.data_players.mixture_one_ways import denoised, pooled_one_ways
-from equipoise.queries.denoising import LEAST_LEFT, estimated, posterior_means
+from equipoise.queries.denoising import LEAST_LEFT, estimated, sizes_apart
 
 SKEWED = np.array([0.85, 0.1, 0.03, 0.01] + [0.001] * 10)
 
@@ -48,7 +48,7 @@ def test_neighbours_tell_of_one_another_where_values_have_an_order():
         found = denoised({(0,): marginal}, [60])[0]
         # What is left of the noise says how much the column counts: twice as much as measured, no more.
         assert found.precision == pytest.approx(2.0 / stddev**2)
-        alone = clipped(posterior_means(marginal.shares, stddev))
+        alone = clipped(sizes_apart(marginal.shares, stddev).means)
         errors += [np.abs(found.shares - exact).sum(), np.abs(alone - exact).sum()]
     assert errors[0] < 0.7 * errors[1]
 
@@ -75,11 +75,11 @@ def test_an_estimate_is_not_taken_for_better_than_it_is(kind):
 
 def test_means_keep_the_order_and_are_not_negative():
     values = np.sort(np.random.default_rng(2).normal(0.5, 2.0, 200))
-    means = posterior_means(values, 1.0)
+    means = sizes_apart(values, 1.0).means
     assert means.min() >= 0.0
     assert (np.diff(means) >= -1e-12).all()
     # Far from zero nothing is moved; far below it nothing breaks.
-    assert posterior_means(np.array([-100.0, 50.0]), 1.0).tolist()[1] == 50.0
+    assert sizes_apart(np.array([-100.0, 50.0]), 1.0).means.tolist()[1] == 50.0
 
 
 def test_one_way_marginals_are_pooled_by_precision():
