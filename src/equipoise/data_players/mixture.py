@@ -39,11 +39,12 @@ BEYOND: dict[Objective, float] = {"mean": 1.0, "both": 1.2, "max": 1.4}
 """Sweeps relative to the best for squared error. On all tables tried the mean error is least at about that many or a
 few less; then it grows slowly while the largest error still falls."""
 
-SHORT_OF: dict[Objective, float] = {"mean": 0.65, "both": 0.65, "max": 1.0}
-"""The same where the noise is so coarse that there are drafts. There every sweep follows noise, too, so what is large
-is left to the sweeps for large cells: the largest error is the same, the mean error a twentieth smaller."""
+SHORT_OF = 0.65
+"""The same where the noise is so coarse that there are drafts, whatever the objective. There every sweep follows noise,
+too, so what is large is left to the sweeps for large cells: the largest error is the same, the mean error a twentieth
+smaller."""
 
-LEAST: dict[Objective, int] = {"mean": 4, "both": 4, "max": 6}
+LEAST = 4
 """Sweeps at least. Where noise outweighs all else the pilot cannot tell two sweeps from eight, and fewer do not reach
 the largest cells."""
 
@@ -55,7 +56,7 @@ MOST: dict[Objective, int] = {"mean": 0, "both": 30, "max": 45}
 """Sweeps up to which a fit goes on beyond that while it misses large cells (`share_missed`). The pilot's loss is nearly
 flat where it is least, so now and then it stops at a third of the sweeps of other runs, with twice their largest error.
 More sweeps than that no longer make it smaller. Where the noise is so coarse that there are drafts, going on would
-follow the noise; then only the largest error's objective does."""
+follow the noise; then none does."""
 
 BY_CHANCE: dict[Objective, float] = {"mean": 1.0, "both": 0.007, "max": 0.0}
 """Share of the large cells that may be missed by chance: noise alone misses 7 of 1,000; where only the largest error
@@ -63,7 +64,8 @@ matters, none is excused."""
 
 TO_LARGE: dict[Objective, int] = {"mean": 4, "both": 6, "max": 12}
 """Sweeps after that, drawn to the large cells alone (`mixture_large`). The mean error falls for four to eight, then it
-grows again."""
+grows again. Where there are drafts the largest error does not fall further: with twelve, and two sweeps more before
+them, it is up to a fifth larger. So the largest error's objective makes no more there than both errors'."""
 
 LOOK_EVERY = 4
 """Sweeps between two looks at what is missed."""
@@ -157,7 +159,7 @@ class Mixture:
             that will look at it and measure more.
         objective: Whether the mean or the largest error of the answers matters more: the fit leaves small cells alone
             when it begins to follow the noise ("mean"), well after and not while it misses large ones ("max"), or in
-            between ("both").
+            between ("both"). After drafts "max" is "both": following noise makes the largest error larger as well.
     """
 
     workload: Workload
@@ -235,12 +237,15 @@ class Mixture:
 
     @property
     def _most(self) -> int:
-        goes_on = self.num_sweeps is None and (self.num_drafts == 0 or self.objective == "max")
+        goes_on = self.num_sweeps is None and self.num_drafts == 0
         return MOST[self.objective] if goes_on else 0
 
     @property
     def _to_large(self) -> int:
-        return TO_LARGE[self.objective] if self.num_to_large is None else self.num_to_large
+        if self.num_to_large is not None:
+            return self.num_to_large
+        usual = TO_LARGE[self.objective]
+        return min(usual, TO_LARGE["both"]) if self.num_drafts else usual
 
     @property
     def _fewer_components(self) -> int:
@@ -250,12 +255,12 @@ class Mixture:
         if self.num_sweeps is not None:
             return self.num_sweeps
         if self.num_drafts >= COARSE:
-            return LEAST[self.objective]
+            return LEAST
         # Fewer components overfit at about the same sweep, in less time.
         sizes = self.workload.domain.sizes
         best = best_num_sweeps(rng, measured, sizes, self._fewer_components, max_sweeps(sizes, measured))
-        relative = SHORT_OF if self.num_drafts else BEYOND
-        return max(LEAST[self.objective], math.ceil(relative[self.objective] * best))
+        relative = SHORT_OF if self.num_drafts else BEYOND[self.objective]
+        return max(LEAST, math.ceil(relative * best))
 
     def play(self, state: Mixed) -> MixtureOfProducts:
         """The fitted mixture."""
