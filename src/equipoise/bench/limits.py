@@ -6,8 +6,8 @@ Non-private by nature: it uses the true one-way marginals of public tables. Two 
 of the true one-way marginals: what dependence alone makes of the error. *One-ways only*: the same after the whole
 budget is spent on measuring them, each cell's estimate as in `mixture_one_ways`, and the way of sharing the budget, a
 power of the column's size and one of its number of marginals, chosen best for the mean error in hindsight. Where the
-latter misses a figure for the mean, the figure is out of reach of what estimates every value by itself: only what is
-known of neighbouring values, which `queries.merging` merges, is beyond that.
+latter misses a figure, the figure is out of reach of knowing columns: only dependence that is worth more than what
+measuring it takes from them is beyond that.
 """
 
 from __future__ import annotations
