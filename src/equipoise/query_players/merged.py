@@ -1,8 +1,9 @@
 """Measure single columns; merge the values that they say are rare; go on with what is left of the columns.
 
 The first move measures columns as they are. It is public, and says which values to count together
-(`queries.merging`); every later move is another query player's, on the counts of the merged columns. Its queries come
-after those that were asked at first, so a move's ids say which are meant: `wider` has them all.
+(`queries.merging`), and which answers are least sure: the second may measure those (`measure_unsure`). Every later move
+is another query player's. All but the first are about the counts of the merged columns, whose queries come after those
+that were asked at first, so a move's ids say which are meant: `wider` has them all.
 """
 
 from __future__ import annotations
@@ -18,28 +19,31 @@ from equipoise.queries.merging import Merging, merging_of, moved
 from equipoise.queries.played import Played
 from equipoise.queries.workload import Workload
 from equipoise.query_players.measure_static import MeasureStatic
+from equipoise.query_players.measure_unsure import MeasureUnsure
 from equipoise.query_players.top_up import Topping, TopUp
 
 __all__ = ["Merged", "MergedState"]
 
 
 class MergedState(NamedTuple):
-    """The truth; and after the first move the merging, with the other player's state on the merged columns."""
+    """The truth; after one move the merging, with the merged counts; when it is its turn the other player's state."""
 
     truth: Private
     merging: Merging | None = None
+    merged: Private | None = None
     later: Topping | None = None
 
 
 @dataclass(frozen=True)
 class Merged:
-    """Measure single columns in the first round; then hand the merged columns to another player.
+    """Measure single columns, then what is least sure; then hand the merged columns to another player.
 
     Attributes:
         asked: What is counted: cells of marginals.
         num_rows: Records in the private table (public).
         most: Parts of a column at most.
         first: Who makes the first move, on `asked`.
+        unsure: Who makes the second, on the same marginals as all later ones; None: the others begin at once.
         later: Who makes the others, on the marginals of `column_sets` of the merged columns.
         column_sets: Marginals that `asked` has, in the order of the later player's groups.
     """
@@ -48,6 +52,7 @@ class Merged:
     num_rows: int
     most: int
     first: MeasureStatic
+    unsure: MeasureUnsure | None
     later: TopUp
     column_sets: tuple[tuple[int, ...], ...]
 
@@ -56,11 +61,16 @@ class Merged:
         return MergedState(truth)
 
     def step(self, gate: Gate, state: MergedState, played: Played) -> tuple[MergedState, Move]:
-        """The first move, or a later one; each is one transaction of the gate."""
-        if state.later is None:
+        """The next move; each is one transaction of the gate."""
+        merging, merged, by = state.merging, state.merged, self.asked.num_queries
+        if merging is None or merged is None:
             _, move = self.first.step(gate, state.truth, played)
+        elif state.later is None:
+            assert self.unsure is not None
+            unsure = self.unsure
+            move = gate.play(lambda turn: moved(unsure.draw(turn, merged, merging, self.column_sets), by))
         else:
-            later, seen, by = state.later, self._played(state, played), self.asked.num_queries
+            later, seen = state.later, self._played(state, played)
             move = gate.play(lambda turn: moved(self.later.draw(turn, later, seen), by))
         return self.recall(state, played, move), move
 
@@ -69,14 +79,16 @@ class Merged:
         if state.later is not None:
             back = moved(move, -self.asked.num_queries)
             return state._replace(later=self.later.recall(state.later, self._played(state, played), back))
+        if state.merged is not None:
+            return state._replace(later=self.later.init(state.merged))
         merging = merging_of(self.asked, move, self.num_rows, self.most)
         starts = dict(zip((group.columns for group in self.asked.groups), self.asked.starts.tolist(), strict=False))
-        truth = state.truth.merged(
+        merged = state.truth.merged(
             [starts[columns] for columns in self.column_sets],
             merging.groups(self.column_sets),
             merging.workload(self.column_sets),
         )
-        return MergedState(state.truth, merging, self.later.init(truth))
+        return MergedState(state.truth, merging, merged, self.later.init(merged) if self.unsure is None else None)
 
     def _played(self, state: MergedState, played: Played) -> Played:
         """What was played, of the merged columns."""

@@ -18,7 +18,7 @@ from tests.schemas import declared
 import equipoise as eq
 from equipoise.algorithms import Plan, Players, Setting
 from equipoise.algorithms.auto import Auto
-from equipoise.algorithms.merged_plan import NUM_SWEEPS
+from equipoise.algorithms.merged_plan import COARSEST, NUM_SWEEPS
 from equipoise.algorithms.mixture import Mixture
 from equipoise.answers import half_width
 from equipoise.data.domain import Domain
@@ -30,8 +30,11 @@ from equipoise.privacy import Private
 from equipoise.privacy.events import Exponential, Gaussian
 from equipoise.privacy.gate import Gate
 from equipoise.privacy.noise import Noise
+from equipoise.queries.merging import merging_of
 from equipoise.queries.query import Query
 from equipoise.queries.workload import Group, Workload
+from equipoise.query_players.best_marginal import LIKELY, likely_errors
+from equipoise.query_players.merged import Merged
 
 SIZES = (40, 30, 25, 2, 6)
 
@@ -51,8 +54,9 @@ def wide(num_rows: int = 3000, seed: int = 0) -> TinyGame:
 
 
 GAME = wide()
-COARSE, FINE = Fraction(1, 1000), Fraction(1)
-"""Budgets at which 3,000 rows and five columns are merged, and are not."""
+COARSEST_OF_ALL, COARSE, FINE = Fraction(1, 4000), Fraction(1, 1000), Fraction(1)
+"""Budgets at which 3,000 rows and five columns are merged and what is least sure is measured, are merged, and are not.
+"""
 
 
 def setting(rho: Fraction, unit: int = 1) -> Setting:
@@ -85,7 +89,8 @@ def quick(**options: object) -> Mixture:
 def test_all_parts_recompose_to_the_budget(rho: Fraction, unit: int, num_top_ups: int) -> None:
     plan = Mixture(num_top_ups=num_top_ups, merges=True).plan(setting(rho, unit))
     assert Fraction(99, 100) * rho <= plan.cost.rho <= rho
-    assert plan.num_rounds == 2 + num_top_ups
+    noise = (len(SIZES) / (GAME.num_rows**2 * rho / unit**2)) ** 0.5
+    assert plan.num_rounds == 2 + num_top_ups + (noise > COARSEST)
 
 
 def test_values_are_merged_where_noise_is_coarse_and_columns_are_wide() -> None:
@@ -100,20 +105,22 @@ def test_values_are_merged_where_noise_is_coarse_and_columns_are_wide() -> None:
     assert Mixture().plan(Setting(small, 3000, COARSE, None, 1, 2**32)).options["merges"] is None
 
 
-def test_events_do_not_depend_on_what_is_merged() -> None:
+@pytest.mark.parametrize("budget", [COARSE, COARSEST_OF_ALL])
+def test_events_do_not_depend_on_what_is_merged(budget: Fraction) -> None:
     for seed in range(3):
-        plan = quick().plan(setting(COARSE))
+        plan = quick().plan(setting(budget))
         book = MemoryBook(plan.reserve)
-        played(quick(), setting(COARSE), SeededNoise(seed), book)
+        played(quick(), setting(budget), SeededNoise(seed), book)
         assert book.spent.rho == plan.cost.rho
         kinds = [type(event) for event, _ in book.charged]
         assert kinds[-2:] == [Exponential, Gaussian]
         assert kinds.count(Exponential) == plan.options["num_top_ups"]
 
 
-def test_every_value_is_the_count_of_the_query_that_its_id_names() -> None:
-    """Without noise: of single columns, of planned and of selected marginals of parts."""
-    outcome, plan, players = played(quick(), setting(COARSE), NoNoise())
+@pytest.mark.parametrize("budget", [COARSE, COARSEST_OF_ALL])
+def test_every_value_is_the_count_of_the_query_that_its_id_names(budget: Fraction) -> None:
+    """Without noise: of single columns, of planned, of least sure and of selected marginals of parts."""
+    outcome, plan, players = played(quick(), setting(budget), NoNoise())
     assert players.asks is not None
     asked = players.asks(outcome.moves)
     assert isinstance(asked, Workload)
@@ -126,7 +133,46 @@ def test_every_value_is_the_count_of_the_query_that_its_id_names() -> None:
     assert sizes == {1, 2, 3}
 
 
-def test_a_selected_pair_is_the_one_whose_agreement_of_parts_is_furthest_off() -> None:
+def test_what_is_least_sure_is_measured_as_often_as_planned_and_stated_as_precisely() -> None:
+    """Of the second move: its noise is that of the mean of so many measurements, and these were charged for."""
+    where = setting(COARSEST_OF_ALL)
+    book = MemoryBook(quick().plan(where).reserve)
+    outcome, plan, players = played(quick(), where, NoNoise(), book)
+    query_player = players.query_player
+    assert isinstance(query_player, Merged)
+    unsure, move = query_player.unsure, outcome.moves[1]
+    assert unsure is not None
+    charged = [event for event, _ in book.charged if event == Gaussian(Fraction(2), Fraction(unsure.stddev) ** 2)]
+    assert len(charged) == unsure.num_times == 2 * len(SIZES)
+    assert (charged[0], unsure.num_times) in plan.events
+    assert players.asks is not None
+    asked = players.asks(outcome.moves)
+    assert isinstance(asked, Workload)
+    owners = asked.group_of(move.ids)
+    stddevs = [float(np.asarray(move.stddev)[owners == owner][0]) for owner in np.unique(owners)]
+    often = [round((unsure.stddev / stddev) ** 2) for stddev in stddevs]
+    assert sum(often) == unsure.num_times
+    assert max(often) > 1
+    for stddev, times in zip(stddevs, often, strict=True):
+        assert unsure.stddev / times**0.5 <= stddev <= unsure.stddev / times**0.5 + 0.5
+    assert (np.diff(move.ids) > 0).all(), "a marginal's cells are looked up in their order"
+
+
+def test_the_mean_of_several_measurements_is_as_far_off_as_is_stated() -> None:
+    where, off = setting(COARSEST_OF_ALL), []
+    for seed in range(30):
+        outcome, _, players = played(quick(num_top_ups=1), where, SeededNoise(seed))
+        assert players.asks is not None
+        asked, move = players.asks(outcome.moves), outcome.moves[1]
+        assert isinstance(asked, Workload)
+        assert move.values is not None
+        exact = asked.count_rows(GAME.rows.astype(np.uint8))
+        off.append((move.values - exact[move.ids]) / np.asarray(move.stddev))
+    # Some 5,000 values or more, so the standard error is below 0.01.
+    assert np.concatenate(off).std() == pytest.approx(1.0, abs=0.04)
+
+
+def test_a_selected_pair_is_the_one_whose_agreement_of_parts_is_and_is_likely_furthest_off() -> None:
     outcome, _, players = played(quick(num_top_ups=1), setting(COARSE), NoNoise())
     assert players.asks is not None
     asked = players.asks(outcome.moves)
@@ -142,18 +188,25 @@ def test_a_selected_pair_is_the_one_whose_agreement_of_parts_is_furthest_off() -
             table = cells.reshape([int(part.max()) + 1 for part in group.merged])
             cells = 2 * table - table.sum(axis=0) - table.sum(axis=1, keepdims=True) + table.sum()
         scores[number] = np.abs(cells).max()
+    player = players.query_player
+    assert isinstance(player, Merged)
+    merging = merging_of(player.asked, outcome.moves[0], GAME.num_rows, player.most)
+    before, merged = player.asked, merging.workload(player.column_sets)
+    likely = likely_errors(asked.on(outcome.last_played.distribution)[before.num_queries :], merged)
+    scores[len(before.groups) :] += LIKELY * 2 / float(player.later.selected.selection_epsilon) * likely
     assert asked.group_of(outcome.moves[-1].ids[:1])[0] == np.argmax(scores)
 
 
-def test_a_game_goes_on_from_recorded_moves_without_paying_again() -> None:
-    algorithm, where = quick(num_top_ups=2), setting(COARSE)
+@pytest.mark.parametrize(("rho", "num_moves"), [(COARSE, 4), (COARSEST_OF_ALL, 5)])
+def test_a_game_goes_on_from_recorded_moves_without_paying_again(rho: Fraction, num_moves: int) -> None:
+    algorithm, where = quick(num_top_ups=2), setting(rho)
     book = MemoryBook(algorithm.plan(where).reserve)
     whole, _, _ = played(algorithm, where, SeededNoise(1), book)
-    for num_kept in (1, 2, 3, 4):
+    for num_kept in range(1, num_moves + 1):
         rest = MemoryBook(book.reserved, stored=book.stored[:num_kept])
         again, _, _ = played(algorithm, where, SeededNoise(1), rest)
-        assert len(rest.ends) == 4 - num_kept
-        if num_kept == 4:
+        assert len(rest.ends) == num_moves - num_kept
+        if num_kept == num_moves:
             np.testing.assert_array_equal(again.distribution.marginal((0, 1)), whole.distribution.marginal((0, 1)))
 
 
@@ -179,9 +232,10 @@ def test_before_anything_is_fitted_columns_are_independent() -> None:
     np.testing.assert_allclose(first.marginal((2,)), exact, atol=0.02)
 
 
-def test_error_bars_hold() -> None:
+@pytest.mark.parametrize("budget", [COARSE, COARSEST_OF_ALL])
+def test_error_bars_hold(budget: Fraction) -> None:
     """Each of 20 games' bars hold with probability 0.95; 10 failures have probability below 1e-7."""
-    where, failures = setting(COARSE), 0
+    where, failures = setting(budget), 0
     for seed in range(20):
         outcome, _, players = played(quick(num_top_ups=1), where, SeededNoise(seed))
         assert players.evidence is not None
