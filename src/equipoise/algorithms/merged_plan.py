@@ -7,7 +7,9 @@ event is: a marginal of merged columns costs what one of values does, whichever 
 Where the noise is coarser still, half of the first part waits until the other half has said of which of the workload's
 answers least is known: it measures those, or columns that matter for them (`queries.unsure`), a fixed number of times.
 
-What it is worth (`docs/bench.md`).
+What it is worth, at epsilon 0.1: on 10,000 loans of 53 columns both errors fall by a fifth, and the largest by another
+eighth where what is least sure is measured; on 7,000 rows of Adult, and on the 7,634 of the ACS in Massachusetts with
+560 triples, both fall by a tenth, and on 4,500 rows of Adult the largest by a fourteenth more (`docs/bench.md`).
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ FIRST = Fraction(1, 2)
 tenths does about as well."""
 
 UNSURE = Fraction(1, 4)
-"""The part of that, from `COARSEST` noise on, that waits until the rest says which answers are least sure."""
+"""Part of the budget that, from `COARSEST` noise on, `FIRST` leaves for what is least sure after the rest of it."""
 
 TIMES = 2
 """Measurements of what is least sure, for each column; one to three do as well."""
