@@ -123,7 +123,9 @@ def draw_residuals(found: Agreement) -> Markup:
 
 def draw_clearest(subject: Subject, found: Agreement) -> Markup:
     """The measured queries whose noisy answers stand out most from their noise."""
-    order = np.argsort(-found.single.values / np.maximum(found.single.stddevs, 1e-12), kind="stable")
+    # No answer is above 1, so what noise puts beyond that is no clearer for it.
+    possible = np.minimum(found.single.values, 1.0)
+    order = np.argsort(-possible / np.maximum(found.single.stddevs, 1e-12), kind="stable")
     return _lines(subject, found, order, MOST_LINES, "The clearest measured answers")
 
 
